@@ -128,9 +128,9 @@ def _add_without_first_words(phrases: Phrases) -> None:
         if not meaning.startswith(("relative", "nearest")):
             continue
         for language, phrase in list(known):
-            words = _BREAK.split(phrase, maxsplit=1)
-            if len(_BREAK.split(phrase)) > 2:
-                known[language, words[1]] = None
+            _, *rest = _BREAK.split(phrase, maxsplit=1)
+            if rest and _BREAK.search(rest[0]):
+                known[language, rest[0]] = None
 
 
 def _check_unambiguous(phrases: Phrases) -> None:

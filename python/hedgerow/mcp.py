@@ -176,7 +176,7 @@ _TOOLS = (
     _Tool(
         "memory_recall",
         "Search the memory. Returns excerpts with file and lines, best first. "
-        'A period in the query ("last week") ranks its memories higher; after and before filter.',
+        'Memories of a period in the query ("last week") rank higher.',
         (RecallRequest, ContextRequest),
         (
             *("query", "limit", "budget", "depth", "types", "tags", "after", "before", "as_of"),

@@ -30,8 +30,8 @@ LAST_WEEK = {
 @pytest.fixture
 def hedges(root: MemoryRoot) -> MemoryRoot:
     """Notes on the hedge from last year, from last week, and without a date, best by words first."""
-    put(root.path, "notes/year.md", "---\ndate: 2025-04-07\n---\nThe hedge, the hedge was laid.\n")
-    put(root.path, "notes/week.md", "---\ndate: 2026-04-07\n---\nThe hedge was cut, and burnt.\n")
+    put(root.path, "notes/old.md", "---\ndate: 2025-04-07\n---\nThe hedge, the hedge was laid.\n")
+    put(root.path, "notes/new.md", "---\ndate: 2026-04-07\n---\nThe hedge was cut, and burnt.\n")
     put(root.path, "notes/none.md", "She wrote: last week is a phrase.\n")
     return root
 
@@ -45,23 +45,27 @@ class TestRank:
     def test_memories_of_the_period_come_first_and_others_stay(
         self, hedges: MemoryRoot, phrase: str
     ) -> None:
-        assert files(hedges.recall("hedge"))[0] == "year"
+        assert files(hedges.recall("hedge"))[0] == "old"
         found = hedges.recall(f"hedge {phrase}", question_date=SATURDAY)
-        assert files(found)[:2] == ["week", "year"]
+        assert files(found)[:2] == ["new", "old"]
         assert (found.left_out, found.notices) == ({}, ())
 
     @pytest.mark.parametrize(
         "query", ['hedge "last week"', "hedge -yesterday", "hedge", "the hedge in 1066"]
     )
     def test_other_words_do_not(self, hedges: MemoryRoot, query: str) -> None:
-        assert files(hedges.recall(query, question_date=SATURDAY))[0] == "year"
+        much_later = SATURDAY.replace(year=2035)
+        found = hedges.recall(query, question_date=SATURDAY)
+        assert files(found) == files(hedges.recall(query, question_date=much_later))
 
     def test_a_quoted_phrase_is_searched(self, hedges: MemoryRoot) -> None:
         assert files(hedges.recall('"last week"', question_date=SATURDAY)) == ["none"]
 
     @given(
         st.text(max_size=50).filter(str.strip)
-        | st.from_regex(r"hedge (last|letzte|vor) \d{1,5} (days|Wochen|个月前|ago)", fullmatch=True),
+        | st.from_regex(
+            r"hedge (last|letzte|vor) \d{1,5} (days|Wochen|个月前|ago)", fullmatch=True
+        ),
         st.datetimes(),
     )
     def test_no_question_leaves_anything_out(self, query: str, asked: datetime) -> None:
@@ -87,7 +91,7 @@ class TestList:
         self, dated: MemoryRoot, query: str
     ) -> None:
         found = dated.recall(query, question_date=SATURDAY)
-        assert files(found) == ["later", "week"]
+        assert files(found) == ["later", "new"]
         assert [one.validity for one in found] == [HOLDS, HOLDS]
         assert files(dated.recall(query, question_date=SATURDAY, limit=1)) == ["later"]
         packed = dated.context(query, question_date=SATURDAY)
@@ -98,15 +102,15 @@ class TestList:
 
     def test_without_memories_from_then_the_words_are_searched(self, dated: MemoryRoot) -> None:
         asked = SATURDAY + timedelta(days=365)
-        assert files(dated.recall("last week", question_date=asked)) == ["none"]
+        assert files(dated.recall("last week", question_date=asked))[0] == "none"
 
     def test_it_has_the_filters_and_what_holds(self, dated: MemoryRoot) -> None:
         put(dated.path, "notes/tagged.md", "---\ndate: 2026-04-08\ntags: [a]\n---\nIt rained.\n")
         query = "what did I do last week"
         assert files(dated.recall(query, question_date=SATURDAY, tags=["a"])) == ["tagged"]
         dated.retract("notes/tagged.md")
-        assert files(dated.recall(query, question_date=SATURDAY)) == ["later", "week"]
-        assert files(dated.recall(query, question_date=SATURDAY, before="2026-04-09")) == ["week"]
+        assert files(dated.recall(query, question_date=SATURDAY)) == ["later", "new"]
+        assert files(dated.recall(query, question_date=SATURDAY, before="2026-04-09")) == ["new"]
 
     @pytest.mark.parametrize(
         ("asked", "expected"),
@@ -132,14 +136,13 @@ class TestQuestionDate:
     """It defaults to the present of the caller, on every face."""
 
     @pytest.mark.parametrize("kind", [RecallRequest, ContextRequest])
-    def test_a_request_has_it(self, kind: Callable[..., Any]) -> None:
+    def test_a_client_sends_its_own(self, kind: Callable[..., Any]) -> None:
         before = datetime.now().astimezone()
-        asked = kind("hedge").question_date
-        assert before <= asked <= datetime.now().astimezone()
-        assert asked.utcoffset() == before.utcoffset()
-        assert "question_date" in sent_arguments(kind("hedge"))
-        assert kind("hedge", as_of="2026-01-01").question_date is None
-        assert kind("hedge", question_date="2026-01-01").question_date == "2026-01-01"
+        sent = datetime.fromisoformat(sent_arguments(kind("hedge"))["question_date"])
+        assert before <= sent <= datetime.now().astimezone()
+        assert sent.utcoffset() == before.utcoffset()
+        for dated in ({"as_of": "2026-01-01"}, {"question_date": "2026-01-01"}):
+            assert sent_arguments(kind("hedge", **dated)) == {"query": "hedge", **dated}
 
     @pytest.fixture
     def today(self, root: MemoryRoot) -> MemoryRoot:
@@ -201,7 +204,7 @@ class TestOptions:
         assert f"{ends:%Y-%m-%d %H:%M}" == f"{end} 23:59"
 
     @pytest.mark.parametrize(
-        "words", ["slugs yesterday", "20255", "tomorrow", "soon", "", "05/04/2024", "\ud800"]
+        "words", ["slugs yesterday", "20255", "tomorrow", "soon", "", "05/04/2024"]
     )
     def test_any_other_text_is_refused(self, words: str) -> None:
         with pytest.raises(InvalidInputError, match="after must be a date that exists"):

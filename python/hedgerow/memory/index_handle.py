@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -54,7 +54,7 @@ from .derived import (
 from .documents import CODES, notices_of
 from .names import check_types
 from .note import now
-from .operations import ContextRequest, GrepRequest, RecallRequest
+from .operations import ContextRequest, GrepRequest, RecallOptions, RecallRequest
 from .recall import ANY, Evidence, RecallFilter
 from .results import BOOSTS, About, DepthPolicy, GrepResult, LineMatch, Recall, depth_boost
 from .root_files import FileCheck, FreshnessCheck
@@ -109,6 +109,12 @@ class _Done:
     problem: str | None
 
 
+_DEFAULTS = [
+    (one.name, one.default) for one in fields(RecallOptions) if one.name not in {"query", "sync"}
+]
+"""The options of a recall that may need resolving."""
+
+
 class OpenedIndex:
     """Searches the index of one root, which may be deleted and rebuilt at any time."""
 
@@ -136,7 +142,7 @@ class OpenedIndex:
         self._model_failed_at: float | None = None
         self._model_problem: str | None = None
 
-    def recall(
+    def recall(  # noqa: C901 - in one function: each call costs a recall time
         self,
         config: Config,
         request: RecallRequest | ContextRequest,
@@ -154,8 +160,13 @@ class OpenedIndex:
             raise InvalidInputError(
                 "there is nothing to search for: the query is blank", code="invalid_option"
             )
-        options = recalling.resolved_options(request)
-        # Each call costs a recall time: what was open at the last one is looked up without any.
+        # Each call costs a recall time: the options of most recalls are the defaults.
+        options = recalling.PLAIN
+        for name, default in _DEFAULTS:
+            if getattr(request, name) != default:
+                options = recalling.resolved_options(request)
+                break
+        # What was open at the last one is looked up without any.
         state, listing, skips = self._state, None, None
         if (
             state is not None
@@ -210,6 +221,7 @@ class OpenedIndex:
             if self._policy is depth_boost
             else recalling.depths(self._policy, request.depth, state.columns, stages.searcher)
         )
+        at = time.time_ns() // 1000 if as_of is None else micros_of(as_of)
         after, before = recalling.bounds(wanted) if wanted is not ANY else (None, None)
         call = _Recall(
             state.columns,
@@ -223,14 +235,14 @@ class OpenedIndex:
             before=before,
             scope=ids,
             shared=scope.shared,
-            at=time.time_ns() // 1000 if as_of is None else micros_of(as_of),
+            at=at,
             was_known=as_of is not None,
             include_superseded=request.include_superseded,
             depths=depths[0],
             other_depth=depths[1],
             half_life=None if options.half_life is None else options.half_life // TICK,
             with_evidence=request.budget is not None,
-            asked=options.asked,
+            asked=options.asked or (at, time.localtime().tm_gmtoff),
         )
         most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
         most = min(most, sys.maxsize)

@@ -8,7 +8,7 @@ Protocol and the options of commands. An option is added here, and where `Memory
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -119,11 +119,11 @@ class RecallOptions(Request[R]):
     ] = None
     sync: Sync = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        # Here, so that "today" is that of the caller on every face, also of a client in another time zone.
-        if self.question_date is None and self.as_of is None:
-            object.__setattr__(self, "question_date", datetime.now().astimezone())
+    def for_server(self) -> RecallOptions[R]:
+        """Return the request with the present as its `question_date`: today is that of the client's time zone."""
+        if self.question_date is not None or self.as_of is not None:
+            return self
+        return replace(self, question_date=datetime.now().astimezone())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,19 +87,23 @@ ANY = RecallFilter()
 
 
 class Options(NamedTuple):
-    """The checked options of a recall. `asked` is when the question was asked, as `local_micros` has it."""
+    """The checked options of a recall. `asked` is when the question was asked, as `local_micros` has it; None for now."""
 
-    wanted: RecallFilter
-    as_of: datetime | None
-    asked: tuple[int, int]
-    half_life: timedelta | None
+    wanted: RecallFilter = ANY
+    as_of: datetime | None = None
+    asked: tuple[int, int] | None = None
+    half_life: timedelta | None = None
+
+
+PLAIN = Options()
+"""The options of a recall without filters and dates."""
 
 
 def resolved_options(request: RecallRequest | ContextRequest) -> Options:
     """Check the filters and dates of a recall. Raises InvalidInputError for a date that does not exist."""
     present = now()
     as_of = None if request.as_of is None else checked_end(request.as_of, "as_of", present)
-    asked = as_of or present
+    asked = as_of
     if request.question_date is not None:
         asked = checked_question_date(request.question_date, present)
     return Options(
@@ -112,7 +116,7 @@ def resolved_options(request: RecallRequest | ContextRequest) -> Options:
             present,
         ),
         as_of,
-        local_micros(asked),
+        None if asked is None else local_micros(asked),
         None if request.recency is None else checked_half_life(request.recency),
     )
 

@@ -79,7 +79,7 @@ def checked_end(given: date | str, name: str, now: datetime) -> datetime:
             time += _DAY - TICK
     else:
         time = _of_text(given, now, is_end=True)
-    return time or _refused(given, name)
+    return time or _refused(given, name, "or words such as last week")
 
 
 def checked_start(given: date | str, name: str, now: datetime) -> datetime:
@@ -89,7 +89,7 @@ def checked_start(given: date | str, name: str, now: datetime) -> datetime:
     the beginning of that time. Raises InvalidInputError for anything else.
     """
     time = utc(given) if isinstance(given, date) else _of_text(given, now, is_end=False)
-    return time or _refused(given, name, ", or an age as in 30d or 2w")
+    return time or _refused(given, name, "words such as last week, or an age as in 30d or 2w")
 
 
 def _of_text(given: str, now: datetime, *, is_end: bool) -> datetime | None:
@@ -98,10 +98,10 @@ def _of_text(given: str, now: datetime, *, is_end: bool) -> datetime | None:
     return None if time is None else utc(time)
 
 
-def _refused(given: date | str, name: str, more: str = "") -> NoReturn:
+def _refused(given: date | str, name: str, others: str) -> NoReturn:
     raise InvalidInputError(
-        f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, or words such as last "
-        f"week{more}, not {shown(given)}",
+        f"{name} must be a date that exists, as in 2026-04-18 or 2026-04-18T09:30Z, {others}, not "
+        f"{shown(given)}",
         code="invalid_option",
     )
 

@@ -159,7 +159,7 @@ impl Name<'_> {
     /// The number before up to three letters, or a sign, such as `18th`, `1er` or `1º`.
     fn ordinal(&mut self) -> Option<u32> {
         let number = self.digits(1, 2)?;
-        let is_ending = |c: &char| c.is_alphabetic() || matches!(c, 'º' | 'ª' | '.');
+        let is_ending = |c: &char| c.is_alphabetic() || matches!(c, 'º' | 'ª');
         let ending = self.0.chars().take_while(is_ending);
         let length: usize = ending.map(char::len_utf8).sum();
         let letters = self.0[..length].chars().count();

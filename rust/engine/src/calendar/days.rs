@@ -17,10 +17,11 @@ pub(super) fn date_of(day: i32) -> Date {
     EPOCH.saturating_add(SignedDuration::from_secs(i64::from(day) * SECONDS))
 }
 
-/// The seconds since 1970 of a local time.
+/// The whole seconds since 1970 of a local time, rounded down.
 pub(super) fn seconds_of(at: DateTime) -> i64 {
-    at.duration_since(EPOCH.to_datetime(jiff::civil::Time::midnight()))
-        .as_secs()
+    let clock = [at.hour(), at.minute(), at.second()];
+    let clock = clock.map(i64::from);
+    i64::from(day_of(at.date())) * SECONDS + (clock[0] * 60 + clock[1]) * 60 + clock[2]
 }
 
 /// A number of days since 1970 as a day in ISO 8601.

@@ -253,9 +253,12 @@ const LONGEST_ZONE: usize = 9;
 fn number(bytes: &[u8], least: usize, most: usize) -> Option<(i16, usize)> {
     let digits = bytes.iter().take(most + 1);
     let count = digits.take_while(|byte| byte.is_ascii_digit()).count();
-    let number = bytes.iter().take(count);
-    let number = number.fold(0, |number, digit| number * 10 + i16::from(digit - b'0'));
-    (least..=most).contains(&count).then_some((number, count))
+    if !(least..=most).contains(&count) {
+        return None;
+    }
+    let digits = bytes.iter().take(count);
+    let number = digits.fold(0, |number, digit| number * 10 + i16::from(digit - b'0'));
+    Some((number, count))
 }
 
 /// The first moment of the date that a text is; None for anything that [`read`] does not read.

@@ -9,17 +9,19 @@ use crate::rule;
 
 /// The gain of a chunk of a named day; the best keyword match gains 1.
 const ON_DAY: f64 = 0.6;
+/// The gain of a chunk of one of the days after a named day: events are mentioned a little later.
+const AFTER_DAY: f64 = 0.4;
 /// The gain of a chunk of a named week.
 const IN_WEEK: f64 = 0.6;
 /// The gain of a chunk of a named month. Years gain nothing: most chunks are of few years.
 const IN_MONTH: f64 = 0.4;
-/// Days after a named day on which chunks still count as of the day: events are mentioned a little later.
+/// The number of days after a named day that gain.
 const DAYS_AFTER: i32 = 3;
 
 rule! {
     /// Texts from a day, a week or a month that a question names rank higher, relative ones as counted from the day of
     /// the question.
-    pub static NAMED_PERIODS = "named periods" { ON_DAY, DAYS_AFTER, IN_WEEK, IN_MONTH }
+    pub static NAMED_PERIODS = "named periods" { ON_DAY, AFTER_DAY, DAYS_AFTER, IN_WEEK, IN_MONTH }
 }
 
 /// The periods that the question of a request names, if they can change a score of documents with these turns.
@@ -41,11 +43,8 @@ pub(super) fn named(
 /// Add to the scores of the documents of named days and periods; each document has its turn.
 pub(super) fn raise(named: &NamedPeriods, turns: &[Turn], documents: &mut [Document<'_>]) {
     for (document, turn) in documents.iter_mut().zip(turns) {
-        let gain = turn.day.and_then(|day| {
-            let unit = unit_of(day, named)?;
-            Some((day, unit, gain(unit)?))
-        });
-        let Some((day, unit, contribution)) = gain else {
+        let gain = turn.day.and_then(|day| Some((day, gain(day, named)?)));
+        let Some((day, (unit, contribution))) = gain else {
             continue;
         };
         document.explanation.score += contribution;
@@ -57,23 +56,26 @@ pub(super) fn raise(named: &NamedPeriods, turns: &[Turn], documents: &mut [Docum
     }
 }
 
-fn gain(unit: Unit) -> Option<f64> {
-    match unit {
-        Unit::Day => Some(ON_DAY),
-        Unit::Week => Some(IN_WEEK),
-        Unit::Month => Some(IN_MONTH),
-        Unit::Year => None,
-    }
+/// The highest gain of a day by a named period, and the unit of the period. None if it is in none.
+fn gain(day: i32, named: &NamedPeriods) -> Option<(Unit, f64)> {
+    let gains = named.periods.iter().filter_map(|period| {
+        let unit = period.unit();
+        Some((unit, gain_of(day, period)?))
+    });
+    gains.reduce(|best, other| if other.1 > best.1 { other } else { best })
 }
 
-/// The unit of the shortest of the named periods that a day is in. None if it is in none.
-fn unit_of(day: i32, named: &NamedPeriods) -> Option<Unit> {
-    let has_day = |period: &&NamedPeriod| match period.unit() {
-        Unit::Day => (0..=DAYS_AFTER).any(|after| period.contains(day.saturating_sub(after))),
-        Unit::Week | Unit::Month | Unit::Year => period.contains(day),
-    };
-    let found = named.periods.iter().filter(has_day);
-    found.map(NamedPeriod::unit).min()
+fn gain_of(day: i32, period: &NamedPeriod) -> Option<f64> {
+    let is_within = period.contains(day);
+    match period.unit() {
+        Unit::Day if is_within => Some(ON_DAY),
+        Unit::Day => (1..=DAYS_AFTER)
+            .any(|after| period.contains(day.saturating_sub(after)))
+            .then_some(AFTER_DAY),
+        Unit::Week => is_within.then_some(IN_WEEK),
+        Unit::Month => is_within.then_some(IN_MONTH),
+        Unit::Year => None,
+    }
 }
 
 #[cfg(test)]
@@ -86,12 +88,12 @@ mod tests {
     fn a_chunk_of_a_shorter_period_gains_more() {
         let first = day_of(read("2024-02-27").unwrap().date());
         for (question, expected) in [
-            ("on 27 February", [0.6, 0.6, 0.6, 0.6, 0.0, 0.0]),
-            ("on 2024-02-28", [0.0, 0.6, 0.6, 0.6, 0.6, 0.0]),
+            ("on 27 February", [0.6, 0.4, 0.4, 0.4, 0.0, 0.0]),
+            ("on 2024-02-28", [0.0, 0.6, 0.4, 0.4, 0.4, 0.0]),
             ("on 2023-02-28", [0.0; 6]),
             ("in March 2024", [0.0, 0.0, 0.0, 0.4, 0.4, 0.4]),
-            ("in March, on 2 March", [0.0, 0.0, 0.0, 0.4, 0.6, 0.6]),
-            ("gestern", [0.0, 0.0, 0.6, 0.6, 0.6, 0.6]),
+            ("in March, on 2 March", [0.0, 0.0, 0.0, 0.4, 0.6, 0.4]),
+            ("gestern", [0.0, 0.0, 0.6, 0.4, 0.4, 0.4]),
             ("diese Woche", [0.6; 6]),
             ("last month", [0.4, 0.4, 0.4, 0.0, 0.0, 0.0]),
             ("今年", [0.0; 6]),
