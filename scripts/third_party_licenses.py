@@ -55,7 +55,7 @@ def crates() -> list[dict[str, str]]:
 
 
 def names_of_the_calendar() -> dict[str, str]:
-    """Return the table of names from the CLDR as a crate, whose license is beside it."""
+    """Return the table of names from the CLDR as a crate. Its license is in its folder."""
     table = ROOT / "rust/engine/src/calendar/names.txt"
     _, name, version, license_, *_ = table.read_text(encoding="utf-8").split(maxsplit=4)
     return {

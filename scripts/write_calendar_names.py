@@ -4,7 +4,7 @@ python scripts/write_calendar_names.py CLDR_DATES.tgz CLDR_RBNF.tgz
 
 The two files are the npm packages cldr-dates-full and cldr-rbnf of one version of CLDR:
 `npm pack cldr-dates-full cldr-rbnf`. Each line of the output is a meaning and the phrases for it, as CLDR writes
-them, each with its language: `relative week -1`, `en:last week`, `de:letzte Woche`. `#` stands for a number. The
+them, each with its language: `relative week -1`, `en:last week`, `de:letzte Woche`. `#` is a number. The
 second line of the output is the digest of what follows, so that a test can tell an edit by hand.
 """
 
@@ -28,7 +28,7 @@ MOST_NUMBER_WORDS = 12
 """CLDR composes the words of larger numbers by rules."""
 
 SUPPLEMENT = {"relative day -2": "the day before yesterday", "joint": "of"}
-"""What CLDR lacks for English alone: a word for two days ago, and the word between a day and its month."""
+"""English phrases that CLDR lacks: for two days ago, and the word between a day and its month."""
 
 _LOCALE = re.compile(rf"({'|'.join(LANGUAGES)})(-[A-Z]{{2}}|-\d{{3}}|-Han[st](-[A-Z]{{2}})?)?")
 _BREAK = re.compile(r"[\s\u2019']+")
@@ -71,7 +71,7 @@ def _calendar(calendar: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 yield f"{kind} month {number}", name.rstrip(".")
             for number, day in enumerate(WEEKDAYS, 1):
                 name = calendar["days"][form][width][day]
-                # A weekday of one letter is a word of its own in a text without spaces.
+                # A weekday of one letter is also another word in a text without spaces.
                 if len(name) > 1:
                     yield f"{kind} weekday {number}", name.rstrip(".")
     # The word between a day and its month, or a month and its year: `8 de mayo de 2026`.
@@ -136,7 +136,7 @@ def _add_without_first_words(phrases: Phrases) -> None:
 def _check_unambiguous(phrases: Phrases) -> None:
     meanings: dict[str, set[str]] = defaultdict(set)
     for meaning, known in phrases.items():
-        # The same word may be a month, a number and a weekday, which are read in different places.
+        # A word may be a month, a number and a weekday: they are read in different places.
         if meaning.startswith(("relative", "nearest", "past")):
             for _, phrase in known:
                 meanings[phrase.lower()].add(meaning)

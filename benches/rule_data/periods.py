@@ -1,9 +1,9 @@
 """Periods that a question names: nDCG@10 on questions made by rule from LoCoMo's dated turns.
 
 A question whose evidence is of one day gets a phrase of a
-period with that day in it, in one of the ten languages of the calendar's table, and a question date to which the phrase
-is right. Each conversation is an index. `wrong` questions get the phrase of another day of the conversation: they show
-what a misread question costs.
+period with that day in it, in one of the ten languages of the calendar's table, and a question date that makes the
+phrase right. Each conversation is an index. `wrong` questions get the phrase of another day of the conversation: they show
+the cost of a misread question.
 """
 
 from __future__ import annotations

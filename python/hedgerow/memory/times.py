@@ -68,7 +68,7 @@ def memory_time(path: str, metadata: Mapping[str, Any]) -> datetime | None:
 
 
 def checked_end(given: date | str, name: str, now: datetime) -> datetime:
-    """Return a moment that was asked for, in UTC; a date means the end of its day.
+    """Return the moment that an option means, in UTC; a date means the end of its day.
 
     It may be a year, or words such as `yesterday`, which mean the end of that time. Raises
     InvalidInputError for a date that does not exist.
@@ -83,7 +83,7 @@ def checked_end(given: date | str, name: str, now: datetime) -> datetime:
 
 
 def checked_start(given: date | str, name: str, now: datetime) -> datetime:
-    """Return a moment that was asked for, in UTC; a date means the beginning of its day.
+    """Return the moment that an option means, in UTC; a date means the beginning of its day.
 
     It may be an age from `now`, such as `30d` or `2w`, a year, or words such as `yesterday`, which mean
     the beginning of that time. Raises InvalidInputError for anything else.

@@ -134,7 +134,7 @@ impl Names {
     }
 }
 
-/// The tokens of a phrase of the table, in which a sign stands for a number.
+/// The tokens of a phrase of the table, in which a sign is a number.
 fn key_of_phrase(phrase: &str) -> String {
     let text = phrase.replace(NUMBER, "0");
     let tokens = tokens(&text);

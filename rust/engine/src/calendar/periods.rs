@@ -162,7 +162,7 @@ pub fn periods(text: &str, today: Option<i32>) -> NamedPeriods {
     }
 }
 
-/// A text from which pieces are cut.
+/// A text without some pieces.
 struct Remainder<'t> {
     text: &'t str,
     kept: String,

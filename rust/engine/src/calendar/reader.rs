@@ -167,14 +167,31 @@ impl Time {
 pub fn read(text: &str) -> Option<Stated> {
     match parts(text)? {
         (date, None) => Some(date),
-        (date, Some(time)) => date.with_time(time).map(|(stated, _)| stated),
+        (date, Some(time)) => match date.with_time(trim(text)) {
+            Some(stated) => Some(stated),
+            None => date.with_time(&iso(date, time)?),
+        },
     }
 }
 
 /// A text that is a day with a time, in ISO 8601 with a `T`. None for anything else.
 pub fn iso_date_time(text: &str) -> Option<String> {
     let (date, time) = parts(text)?;
-    date.with_time(time?).map(|(_, iso)| iso)
+    let iso = iso(date, time?)?;
+    date.with_time(&iso).map(|_| iso)
+}
+
+/// A date and a time such as `9:30`, `14:30:00.5+02:00` or `14:30 Z` in ISO 8601. None for a text that is too long.
+fn iso(date: Stated, time: &str) -> Option<String> {
+    let time = time.trim_start_matches(' ');
+    let zone = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
+    let (clock, zone) = (time[..zone].trim_end_matches(' '), &time[zone..]);
+    let hour = clock.find(':').unwrap_or(clock.len());
+    if clock.len() > hour + LONGEST_AFTER_HOUR || zone.len() > LONGEST_ZONE {
+        return None;
+    }
+    let padding = if hour == 1 { "0" } else { "" };
+    Some(format!("{}T{padding}{clock}{zone}", date.date()))
 }
 
 /// The date that a text begins with, and the text of the time after it.
@@ -216,30 +233,20 @@ impl Stated {
         })
     }
 
-    /// The date with a time such as `9:30`, `14:30:00.5+02:00` or `14:30 Z`, and both in ISO 8601.
-    fn with_time(self, time: &str) -> Option<(Self, String)> {
-        let time = time.trim_start_matches(' ');
-        let zone = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
-        let (clock, zone) = (time[..zone].trim_end_matches(' '), &time[zone..]);
-        let hour = clock.find(':').unwrap_or(clock.len());
-        if clock.len() > hour + LONGEST_AFTER_HOUR || zone.len() > LONGEST_ZONE {
-            return None;
-        }
-        let padding = if hour == 1 { "0" } else { "" };
-        let iso = format!("{}T{padding}{clock}{zone}", self.date());
-        let pieces = Pieces::parse(&iso).ok()?;
+    /// The date with the time of a text in ISO 8601.
+    fn with_time(self, iso: &str) -> Option<Self> {
+        let pieces = Pieces::parse(iso).ok()?;
         let offset = pieces
             .offset()
             .map_or(0, |offset| offset.to_numeric_offset().seconds());
         if pieces.time_zone_annotation().is_some() || offset.abs() >= DAY_SECONDS {
             return None;
         }
-        let stated = Self {
-            at: self.date().to_datetime(pieces.time()?),
+        Some(Self {
+            at: pieces.date().to_datetime(pieces.time()?),
             offset,
             precision: Precision::Time,
-        };
-        Some((stated, iso))
+        })
     }
 }
 
@@ -248,7 +255,7 @@ const LONGEST_AFTER_HOUR: usize = 16;
 /// The longest zone: `+02:00:30`.
 const LONGEST_ZONE: usize = 9;
 
-/// The number at the beginning of a text, of `least` to `most` digits, and how many they are. None if another digit
+/// The number at the beginning of a text, of `least` to `most` digits, and the count of these. None if another digit
 /// follows.
 fn number(bytes: &[u8], least: usize, most: usize) -> Option<(i16, usize)> {
     let digits = bytes.iter().take(most + 1);

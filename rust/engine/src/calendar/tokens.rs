@@ -37,7 +37,7 @@ pub(super) struct Token<'t> {
     pub is_capital: bool,
     /// Whether it is the first of the text or of a sentence.
     pub is_first: bool,
-    /// Whether it stands in quotation marks, or the query excludes it.
+    /// Whether the token is in quotation marks or excluded by the query.
     pub is_literal: bool,
 }
 
