@@ -20,6 +20,11 @@ from pathlib import Path
 from hedgerow._engine import _rules, _switch_rule
 from rule_data import Figure
 from rule_data.conversations import measure_conversations
+from rule_data.questions import (
+    measure_compounds,
+    measure_foreign_questions,
+    measure_short_names,
+)
 from rule_data.ranking import RANKED, measure_ranking
 from rule_data.speakers import measure_first_person, measure_speaker_names
 from rule_page import publish
@@ -42,9 +47,19 @@ def without(rule: str) -> Iterator[None]:
         _switch_rule(rule, True)
 
 
+OF_A_KIND = {
+    "names and short words": measure_short_names,
+    "phrases of parts": measure_compounds,
+    "keyword coverage": measure_foreign_questions,
+}
+"""A further measurement of rules that act on few questions of the collections."""
+
+
 def measure(data: Path, rules: list[str]) -> Iterator[tuple[str, list[Figure]]]:
     """Yield the figures of each rule."""
-    yield from measure_ranking(data, [rule for rule in rules if rule in RANKED], without)
+    for rule, figures in measure_ranking(data, [rule for rule in rules if rule in RANKED], without):
+        of_a_kind = OF_A_KIND[rule](data, without) if rule in OF_A_KIND else []
+        yield rule, [*of_a_kind, *figures]
     for rule in rules:
         if rule in OTHERS:
             yield rule, OTHERS[rule](data, without)

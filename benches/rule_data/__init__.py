@@ -28,13 +28,8 @@ class Figure:
 
     @property
     def is_gain(self) -> bool:
-        """Whether the whole interval is above 0."""
-        return self.low > 0
-
-    @property
-    def is_loss(self) -> bool:
-        """Whether the whole interval is below 0."""
-        return self.high < 0
+        """Whether the whole interval is above 0, to three places."""
+        return round(self.low, 3) > 0
 
     def __str__(self) -> str:
         gain = f"{self.gain:+.3f} ({self.low:+.3f} to {self.high:+.3f})"

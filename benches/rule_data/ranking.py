@@ -35,6 +35,10 @@ KINDS = {
 """The kinds of collections. The gain of a rule is that of a kind, its cost that of a collection."""
 
 
+LEGS: dict[JudgedMode, str] = {"bm25": "keywords", "hybrid": "hybrid"}
+"""The modes that are measured, with their names in the table."""
+
+
 @dataclass(slots=True)
 class Values:
     """The measures of a collection's questions in a mode, by rule that is off; "" if none is."""
@@ -106,14 +110,14 @@ def scopes_of(data: Path, name: str) -> Iterator[Scoped]:
 def figures(measured: Sequence[Values], rule: str) -> Iterator[Figure]:
     """Yield the gains of a rule on each kind and mode, and on the collection with the least gain."""
     for kind, names in KINDS.items():
-        for mode in ("bm25", "hybrid"):
+        for mode, leg in LEGS.items():
             of_kind = [one for one in measured if one.collection in names and one.mode == mode]
             if of_kind:
                 on = [value for one in of_kind for value in one.by_rule[""]]
                 off = [value for one in of_kind for value in one.by_rule[rule]]
-                yield compared(kind, f"{MEASURE} {'keywords' if mode == 'bm25' else mode}", on, off)
+                yield compared(kind, f"{MEASURE} {leg}", on, off)
     each = [
-        compared(one.collection, f"{MEASURE} {one.mode}", one.by_rule[""], one.by_rule[rule])
+        compared(one.collection, f"{MEASURE} {LEGS[one.mode]}", one.by_rule[""], one.by_rule[rule])
         for one in measured
     ]
     yield min(each, key=lambda figure: figure.gain)

@@ -57,7 +57,6 @@ def test_gains_have_intervals_of_the_paired_bootstrap() -> None:
     assert math.isclose(figure.gain, 0.25)
     assert 0.2 < figure.low < 0.25 < figure.high < 0.3
     assert figure.is_gain
-    assert not figure.is_loss
 
 
 def test_the_page_names_gains_that_are_certain_and_the_largest_loss() -> None:
