@@ -40,7 +40,7 @@ pub(super) struct MonthName {
 pub(super) struct Names {
     /// The meaning of each phrase, and whether its language writes it with a capital.
     pub phrases: HashMap<String, (Meaning, bool)>,
-    /// The tokens that phrases begin with.
+    /// The words that phrases, months and numbers begin with. Most words of a question begin none.
     pub first: HashSet<String>,
     /// The most tokens of a phrase.
     pub longest: usize,
@@ -80,9 +80,13 @@ impl Names {
             ["joint"] => _ = self.joints.insert(key),
             ["sign", "year"] => _ = self.year_signs.insert(key),
             ["sign", "day"] => _ = self.day_signs.insert(key),
-            ["number", value] => _ = self.numbers.insert(key, number(value).into()),
+            ["number", value] => {
+                self.begin(&key);
+                self.numbers.insert(key, number(value).into());
+            }
             [length @ ("named" | "short"), "month", month] => {
                 let is_short = *length == "short";
+                self.begin(&key);
                 let month = number(month);
                 self.written_months
                     .push((phrase, is_short, month.unsigned_abs()));
@@ -126,10 +130,14 @@ impl Names {
         }
     }
 
+    fn begin(&mut self, key: &str) {
+        let first = key.split(' ').next();
+        self.first.extend(first.map(str::to_owned));
+    }
+
     fn phrase(&mut self, key: String, is_capital: bool, meaning: Meaning) {
-        let mut tokens = key.split(' ');
-        self.first.extend(tokens.next().map(str::to_owned));
-        self.longest = self.longest.max(tokens.count() + 1);
+        self.begin(&key);
+        self.longest = self.longest.max(key.split(' ').count());
         self.phrases.insert(key, (meaning, is_capital));
     }
 }

@@ -141,6 +141,10 @@ pub fn periods(text: &str, today: Option<i32>) -> NamedPeriods {
     let (mut rest, mut undated) = (Remainder::of(text), Remainder::of(text));
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
+        if token.number.is_none() && !NAMES.first.contains(&token.key) {
+            at += 1;
+            continue;
+        }
         let phrase = reader.phrase(at);
         let is_relative = phrase.is_some();
         let Some((named, used)) = phrase.or_else(|| reader.date(at)) else {
@@ -224,10 +228,6 @@ impl PeriodReader<'_> {
         let first = self.tokens.get(at).filter(|token| !token.is_literal)?;
         // A capital within a sentence makes a name: *the song Yesterday*.
         let is_name = first.is_capital && !first.is_first && self.has_lower;
-        let is_number = self.count(at).is_some();
-        if !is_number && !self.names.first.contains(&first.key) {
-            return None;
-        }
         let joined = self.tokens[at + 1..].iter().take_while(|token| {
             let joins = |c: char| c.is_whitespace() || matches!(c, '-' | '\'' | '\u{2019}');
             !token.is_literal && token.gap.chars().all(joins)

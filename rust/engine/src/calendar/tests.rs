@@ -32,13 +32,7 @@ mod dates {
 
     #[test]
     fn one_date_has_many_forms() {
-        for text in [
-            "2026-03-05",
-            " 2026-03-05 ",
-            "2026/3/5",
-            "2026.03.5",
-            "2026_3_05",
-        ] {
+        for text in "2026-03-05| 2026-03-05 |2026/3/5|2026.03.5|2026_3_05".split('|') {
             let stated = read(text).unwrap();
             assert_eq!(stated.precision(), Precision::Day, "{text}");
             assert_eq!(
@@ -97,32 +91,13 @@ mod dates {
 
     #[test]
     fn what_is_no_date_is_none() {
-        for text in [
-            "",
-            "0000",
-            "24",
-            "20240305",
-            "2024-00",
-            "2024-13",
-            "2024-02-30",
-            "2023-02-29",
-            "1900-02-29",
-            "2024-03-05T",
-            "2024-03-05T24:00",
-            "2024-03-05T10:60",
-            "2024-03-05T10:00:00.",
-            "2024T10:00",
-            "2024-03T10:00",
-            "2024-03-05T10:00+",
-            "2024-03-05T10:00+24:00",
-            "2024-03-05Z",
-            "2024-03-051",
-            "2024-3/5",
-            "2024.03",
-            "\u{662}\u{660}\u{662}\u{664}",
-            "yesterday",
-            "2024-03-05T10:00[UTC]",
-        ] {
+        for text in
+            "|0000|24|20240305|2024-00|2024-13|2024-02-30|2023-02-29|1900-02-29|2024-03-05T|\
+            2024-03-05T24:00|2024-03-05T10:60|2024-03-05T10:00:00.|2024T10:00|2024-03T10:00|\
+            2024-03-05T10:00+|2024-03-05T10:00+24:00|2024-03-05Z|2024-03-051|2024-3/5|2024.03|\
+            \u{662}\u{660}\u{662}\u{664}|yesterday|2024-03-05T10:00[UTC]"
+                .split('|')
+        {
             assert_eq!(read(text), None, "{text:?}");
         }
     }
@@ -155,7 +130,7 @@ mod dates {
     #[test]
     fn the_day_of_a_chunk_is_that_at_the_beginning() {
         assert_eq!(day_at("1970-01-02T23:00-05:00"), Some(1));
-        for text in ["1970-01-021", "1970-1-02", "1970-13-01", "x1970-01-02", ""] {
+        for text in "1970-01-021|1970-1-02|1970-13-01|x1970-01-02|".split('|') {
             assert_eq!(day_at(text), None, "{text}");
         }
     }
@@ -202,140 +177,47 @@ fn a_period_is_the_same_in_every_language() {
     for (expected, phrases) in [
         (
             "day 2026-04-18 2026-04-18",
-            vec![
-                "today",
-                "heute",
-                "aujourd’hui",
-                "hoy",
-                "hoje",
-                "oggi",
-                "vandaag",
-                "сегодня",
-                "今天",
-                "今日",
-            ],
+            "today|heute|aujourd’hui|hoy|hoje|oggi|vandaag|сегодня|今天|今日",
         ),
         (
             "day 2026-04-17 2026-04-17",
-            vec![
-                "Yesterday",
-                "gestern",
-                "hier",
-                "ayer",
-                "ontem",
-                "ieri",
-                "gisteren",
-                "вчера",
-                "昨天",
-                "昨日",
-                "last Friday",
-                "a day ago",
-            ],
+            "Yesterday|gestern|hier|ayer|ontem|ieri|gisteren|вчера|昨天|昨日|last Friday|a day ago",
         ),
         (
             "day 2026-04-16 2026-04-16",
-            vec![
-                "the day before yesterday",
-                "vorgestern",
-                "avant-hier",
-                "anteayer",
-                "anteontem",
-                "l'altro ieri",
-                "eergisteren",
-                "позавчера",
-                "前天",
-                "一昨日",
-            ],
+            "the day before yesterday|vorgestern|avant-hier|anteayer|anteontem|l'altro ieri|eergisteren|\
+                позавчера|前天|一昨日",
         ),
         (
             "day 2026-04-15 2026-04-15",
-            vec![
-                "3 days ago",
-                "three days ago",
-                "vor drei Tagen",
-                "il y a 3 jours",
-                "hace tres días",
-                "há 3 dias",
-                "3 giorni fa",
-                "drie dagen geleden",
-                "3 дня назад",
-                "3天前",
-                "三天前",
-                "3 日前",
-                "３日前",
-            ],
+            "3 days ago|three days ago|vor drei Tagen|il y a 3 jours|hace tres días|há 3 dias|\
+                3 giorni fa|drie dagen geleden|3 дня назад|3天前|三天前|3 日前|３日前",
         ),
         (
             "week 2026-04-06 2026-04-12",
-            vec![
-                "last week",
-                "LAST WEEK",
-                "letzte Woche",
-                "la semaine dernière",
-                "semaine derniere",
-                "la semana pasada",
-                "semana passada",
-                "settimana scorsa",
-                "vorige week",
-                "на прошлой неделе",
-                "上周",
-                "上週",
-                "先週",
-                "a week ago",
-                "vor einer Woche",
-                "hace una semana",
-                "неделю назад",
-            ],
+            "last week|LAST WEEK|letzte Woche|la semaine dernière|semaine derniere|la semana pasada|\
+                semana passada|settimana scorsa|vorige week|на прошлой неделе|上周|上週|先週|a week ago|\
+                vor einer Woche|hace una semana|неделю назад",
         ),
         (
             "month 2026-03-01 2026-03-31",
-            vec![
-                "last month",
-                "letzten Monat",
-                "le mois dernier",
-                "mes pasado",
-                "mês passado",
-                "mese scorso",
-                "vorige maand",
-                "в прошлом месяце",
-                "上个月",
-                "先月",
-            ],
+            "last month|letzten Monat|le mois dernier|mes pasado|mês passado|mese scorso|vorige maand|\
+                в прошлом месяце|上个月|先月",
         ),
         (
             "year 2024-01-01 2024-12-31",
-            vec![
-                "two years ago",
-                "vor 2 Jahren",
-                "il y a deux ans",
-                "hace 2 años",
-                "há dois anos",
-                "2 anni fa",
-                "2 jaar geleden",
-                "два года назад",
-                "两年前",
-                "2 年前",
-            ],
+            "two years ago|vor 2 Jahren|il y a deux ans|hace 2 años|há dois anos|2 anni fa|\
+                2 jaar geleden|два года назад|两年前|2 年前",
         ),
         (
             "day 2026-04-13 2026-04-13",
-            vec![
-                "last Monday",
-                "letzten Montag",
-                "lundi dernier",
-                "lunes pasado",
-                "segunda-feira passada",
-                "lunedì scorso",
-                "afgelopen maandag",
-                "прошлый понедельник",
-                "本周一",
-                "今週の月曜日",
-            ],
+            "last Monday|letzten Montag|lundi dernier|lunes pasado|segunda-feira passada|lunedì scorso|\
+                afgelopen maandag|прошлый понедельник|本周一|今週の月曜日",
         ),
-        ("day 2026-04-06 2026-04-06", vec!["上周一", "先週の月曜日"]),
-        ("day 2026-04-11 2026-04-11", vec!["last Saturday"]),
+        ("day 2026-04-06 2026-04-06", "上周一|先週の月曜日"),
+        ("day 2026-04-11 2026-04-11", "last Saturday"),
     ] {
-        for phrase in phrases {
+        for phrase in phrases.split('|') {
             assert_eq!(shown(phrase), [expected], "{phrase}");
         }
     }
@@ -346,81 +228,25 @@ fn dates_are_read_in_the_orders_of_every_language() {
     for (expected, texts) in [
         (
             "day 2024-01-23 2024-01-23",
-            vec![
-                "2024-01-23",
-                "2024/1/23",
-                "2024.01.23",
-                "23.01.2024",
-                "23/1/2024",
-                "1/23/2024",
-                "23-01-2024",
-                "23 January 2024",
-                "23rd of January 2024",
-                "January 23rd, 2024",
-                "Jan 23, 2024",
-                "23. Januar 2024",
-                "23 janvier 2024",
-                "23 de enero de 2024",
-                "23 января 2024 г.",
-                "2024年1月23日",
-                "23 jan 2024",
-                "january 23 2024",
-            ],
+            "2024-01-23|2024/1/23|2024.01.23|23.01.2024|23/1/2024|1/23/2024|23-01-2024|23 January 2024|\
+                23rd of January 2024|January 23rd, 2024|Jan 23, 2024|23. Januar 2024|23 janvier 2024|\
+                23 de enero de 2024|23 января 2024 г.|2024年1月23日|23 jan 2024|january 23 2024",
         ),
         (
             "*-5-8",
-            vec![
-                "8 May",
-                "May 8th",
-                "the 8th of may",
-                "8. Mai",
-                "8 mai",
-                "8 de mayo",
-                "8 мая",
-                "5月8日",
-                "on 8. Mai.",
-                "le 8 mai",
-            ],
+            "8 May|May 8th|the 8th of may|8. Mai|8 mai|8 de mayo|8 мая|5月8日|on 8. Mai.|le 8 mai",
         ),
         (
             "month 2023-05-01 2023-05-31",
-            vec![
-                "May 2023",
-                "in may 2023",
-                "2023-05",
-                "2023/5",
-                "Mai 2023",
-                "mai 2023",
-                "mayo de 2023",
-                "май 2023",
-                "2023年5月",
-                "May, 2023",
-            ],
+            "May 2023|in may 2023|2023-05|2023/5|Mai 2023|mai 2023|mayo de 2023|май 2023|2023年5月|May, 2023",
         ),
         (
             "*-5-*",
-            vec![
-                "what was in May?",
-                "in may",
-                "notes of May",
-                "was im Mai war",
-                "en mai",
-                "el mayo",
-                "в мае или май",
-                "五月",
-                "5月の計画",
-                "May",
-            ],
+            "what was in May?|in may|notes of May|was im Mai war|en mai|el mayo|в мае или май|五月|5月の計画|May",
         ),
-        (
-            "*-3-*",
-            vec!["planned in march", "29 March and more"]
-                .into_iter()
-                .take(1)
-                .collect(),
-        ),
+        ("*-3-*", "planned in march"),
     ] {
-        for text in texts {
+        for text in texts.split('|') {
             assert_eq!(shown(text), [expected], "{text}");
         }
     }
@@ -434,38 +260,14 @@ fn dates_are_read_in_the_orders_of_every_language() {
 
 #[test]
 fn other_words_are_no_periods() {
-    for text in [
-        "",
-        "the last hedge",
-        "blast week",
-        "weekly",
-        "may we cut?",
-        "May I ask who may come?",
-        "how far did they march",
-        "what did Mar say to Jan",
-        "3 out of 5",
-        "set 2 alarms",
-        "5000000 years ago",
-        "1.5 weeks ago",
-        "2,5 days ago",
-        "2023-13-01",
-        "room 12345 of 8",
-        "ask Marco and Julio",
-        "last. Week",
-        "plan NOT yesterday",
-        "plan -yesterday",
-        "\"last week we met\"",
-        "hedge \"yesterday",
-        "“last week”",
-        "„letzte Woche“",
-        "« hier »",
-        "「上周」",
-        "`today`",
-        "10.1.2.2024",
-        "in 0000",
-        "the song Yesterday",
-        "they say on Last Week Tonight",
-    ] {
+    for text in "|the last hedge|blast week|weekly|may we cut?|May I ask who may come?|\
+        how far did they march|what did Mar say to Jan|3 out of 5|set 2 alarms|5000000 years ago|\
+        1.5 weeks ago|2,5 days ago|2023-13-01|room 12345 of 8|ask Marco and Julio|last. Week|\
+        plan NOT yesterday|plan -yesterday|\"last week we met\"|hedge \"yesterday|“last week”|\
+        „letzte Woche“|« hier »|「上周」|`today`|10.1.2.2024|in 0000|the song Yesterday|\
+        they say on Last Week Tonight"
+        .split('|')
+    {
         assert_eq!(shown(text), Vec::<String>::new(), "{text}");
     }
 }
@@ -607,7 +409,8 @@ fn every_line_of_the_table_is_read() {
 proptest! {
     #[test]
     fn no_question_panics(
-        question in "\\PC{0,60}|((last|letzte|vor|[0-9]{1,5}|days|ago|May|week|Tagen|天|前|月|年|日|\\.|-|/| )){0,12}",
+        question in "\\PC{0,60}|((last|letzte|vor|[0-9]{1,5}|days|ago|May|week|Tagen|天|前|月|年|日|\\.|-|/|\
+            \u{20})){0,12}",
         today in proptest::option::of(proptest::num::i32::ANY),
     ) {
         let named = periods(&question, today);
