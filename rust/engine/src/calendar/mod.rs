@@ -9,7 +9,7 @@
 //! use hedgerow_engine::calendar::{day_of, periods, read};
 //!
 //! let today = day_of(read("2026-04-18").unwrap().date());
-//! let named = periods("what grew letzte Woche?", Some(today));
+//! let named = periods("what grew letzte Woche", Some(today));
 //! assert!(named.contain(today - 7) && !named.contain(today));
 //! assert_eq!(named.rest, "what grew");
 //! ```

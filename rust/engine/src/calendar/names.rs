@@ -103,7 +103,7 @@ impl Names {
                     .push((phrase, *length == "short", day));
             }
             ["nearest", "weekday", day] => {
-                self.phrase(key, is_capital, Meaning::Nearest(number(day).into()))
+                self.phrase(key, is_capital, Meaning::Nearest(number(day).into()));
             }
             ["relative", week, "weekday", day] => {
                 self.phrase(

@@ -410,7 +410,7 @@ impl PeriodReader<'_> {
         let is_ending = |next: &&Token<'_>| {
             next.number.is_none() && next.text.chars().count() <= LONGEST_ENDING
         };
-        Some((day, 1 + usize::from(ending.filter(is_ending).is_some())))
+        Some((day, 1 + usize::from(ending.as_ref().is_some_and(is_ending))))
     }
 
     /// The number of words at a token that join a day and a month, or a month and a year: 0 or 1.

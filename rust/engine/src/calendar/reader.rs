@@ -167,9 +167,9 @@ impl Time {
 pub fn read(text: &str) -> Option<Stated> {
     match parts(text)? {
         (date, None) => Some(date),
-        (date, Some(time)) => match date.with_time(trim(text)) {
+        (date, Some(time)) => match Stated::of_time(trim(text)) {
             Some(stated) => Some(stated),
-            None => date.with_time(&iso(date, time)?),
+            None => Stated::of_time(&iso(date, time)?),
         },
     }
 }
@@ -178,7 +178,7 @@ pub fn read(text: &str) -> Option<Stated> {
 pub fn iso_date_time(text: &str) -> Option<String> {
     let (date, time) = parts(text)?;
     let iso = iso(date, time?)?;
-    date.with_time(&iso).map(|_| iso)
+    Stated::of_time(&iso).map(|_| iso)
 }
 
 /// A date and a time such as `9:30`, `14:30:00.5+02:00` or `14:30 Z` in ISO 8601. None for a text that is too long.
@@ -233,8 +233,8 @@ impl Stated {
         })
     }
 
-    /// The date with the time of a text in ISO 8601.
-    fn with_time(self, iso: &str) -> Option<Self> {
+    /// The day and the time of a text in ISO 8601.
+    fn of_time(iso: &str) -> Option<Self> {
         let pieces = Pieces::parse(iso).ok()?;
         let offset = pieces
             .offset()

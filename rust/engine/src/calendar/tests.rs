@@ -357,7 +357,7 @@ fn options_take_dates_ages_and_words() {
         ("", None, None),
     ] {
         for (edge, expected) in [(Edge::Start, start), (Edge::End, end)] {
-            let found = moment(text, saturday(), edge).map(|time| time.to_iso());
+            let found = moment(text, saturday(), edge).map(Time::to_iso);
             assert_eq!(
                 found,
                 expected.map(|iso| format!("{iso}+00:00")),
