@@ -627,7 +627,7 @@ class Searcher:
     def search(
         self,
         queries: Sequence[str],
-        dated: Sequence[tuple[str | None, Sequence[str], int] | None],
+        dated: Sequence[tuple[str | None, Sequence[str], int | None] | None],
         vectors: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         embed_seconds: float,
@@ -639,7 +639,7 @@ class Searcher:
     def why_not(
         self,
         query: str,
-        dated: tuple[str | None, Sequence[str], int] | None,
+        dated: tuple[str | None, Sequence[str], int | None] | None,
         vector: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         options: SearchOptions,
@@ -847,12 +847,12 @@ class _Recall:
         other_depth: float,
         half_life: int | None,
         with_evidence: bool,
-        is_listing: bool,
+        asked: tuple[int, int],
     ) -> _Recall: ...
     def search(
         self,
         queries: Sequence[str],
-        dated: Sequence[tuple[str | None, Sequence[str], int] | None],
+        dated: Sequence[tuple[str | None, Sequence[str], int | None] | None],
         vectors: Buffer | Iterable[Vector] | Literal["failed"] | None,
         embedder: str | None,
         embed_seconds: float,
@@ -1139,6 +1139,7 @@ def _links_in_fields(
 ) -> tuple[list[tuple[str, str, float]], list[str]]: ...
 def _parse_time(value: object) -> tuple[int, int] | None: ...
 def _parse_end(value: object) -> tuple[int, int] | None: ...
+def _moment(text: str, now: tuple[int, int], is_end: bool) -> tuple[int, int] | None: ...
 def _parse_age(value: object) -> int | None: ...
 def _days_in_name(path: str, format: str | None) -> list[str]: ...
 def _vault_names(path: str, body: str, format: str | None) -> tuple[str, list[str]]: ...

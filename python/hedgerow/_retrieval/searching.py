@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timezone
+from datetime import date, datetime
+from functools import partial
 from threading import Lock
 from time import perf_counter
 from typing import Any, NoReturn
@@ -220,30 +221,30 @@ class Stages:
 
     def dated(
         self, query: str, asked: QuestionDate | None, recency: str | None
-    ) -> tuple[str | None, list[str], int] | None:
+    ) -> tuple[str | None, list[str], int | None] | None:
         """Return the query augmented with its dates, the dates, and the day of the question since 1970.
 
-        The first is None without dates. The result is None without dates and `recency`. Raises
-        InvalidInputError for a question date that cannot be read, under the profile `best`, and if
-        `recency` counts ages from it.
+        The first is None without dates. The day is that of the asker's time zone. The result is None without a question
+        date and `recency`. Raises InvalidInputError for a question date that cannot be read, under the
+        profile `best`, and if `recency` counts ages from it.
         """
         if asked is None:
-            return None if recency is None else (None, [], _day(datetime.now(timezone.utc)))
+            return None if recency is None else (None, [], _day(datetime.now().astimezone()))
         # The import is slow, and most searches have no date.
-        from hedgerow.temporal import augment_query, expand_temporal, parse_question_date  # noqa: PLC0415
+        from hedgerow.temporal import augment_query, expand_temporal, question_day  # noqa: PLC0415
 
         hints = list(expand_temporal(query, asked).date_hints)
         augmented = augment_query(query, asked) if hints else None
-        if recency is None and (hints or not self.is_best):
-            return (augmented, hints, 0) if hints else None
-        day = parse_question_date(asked)
+        day = question_day(asked)
+        if day is None and recency is None and not self.is_best:
+            return None
         if day is None:
             why = "" if recency is None else "recency counts ages from the question date, and "
             raise InvalidInputError(
                 f"{why}{shown(asked)} is no question date; write it as 2026-04-18, or leave it out for today",
                 code="invalid_option",
             )
-        return None if recency is None else (augmented, hints, _day(day))
+        return augmented, hints, _day(day)
 
     def _check_may_degrade(self, mode: str) -> None:
         """Raise InvalidInputError if keywords alone must not answer in a mode that needs an embedder."""
@@ -341,8 +342,8 @@ def _reported(answer: Response | HedgerowError, report: dict[str, Any]) -> Respo
     return answer
 
 
-def _day(time: datetime) -> int:
-    return time.toordinal() - _EPOCH
+def _day(day: date) -> int:
+    return day.toordinal() - _EPOCH
 
 
 def _usable_cpus() -> int:

@@ -26,7 +26,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["error", "named", "rule", "sync"],
             &["interrupt", "top_k"],
             &["text", "unit_vector"],
-            &["static_table"],
+            &["calendar", "static_table"],
             &["query"],
             &["storage"],
             &["chunks"],

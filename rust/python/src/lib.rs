@@ -203,6 +203,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(front_matter_values::_links_in_fields, module)?,
         wrap_pyfunction!(front_matter_values::_parse_time, module)?,
         wrap_pyfunction!(front_matter_values::_parse_end, module)?,
+        wrap_pyfunction!(front_matter_values::_moment, module)?,
         wrap_pyfunction!(front_matter_values::_parse_age, module)?,
         wrap_pyfunction!(front_matter_values::_memory_time, module)?,
         wrap_pyfunction!(front_matter_values::_days_in_name, module)?,

@@ -86,6 +86,7 @@ fn whole(criterion: &mut Criterion) {
             augmented: None,
             date_hints: &[],
             asker: None,
+            today: None,
             recency: None,
             mode: Mode::Hybrid,
             embedding: Embedding::Vector(&vector),

@@ -92,6 +92,7 @@ pub fn benches(criterion: &mut Criterion) {
             filters: &filters,
             group_by: None,
             asker: None,
+            today: None,
             recency: None,
         };
         group.bench_function(name, |bencher| {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::multiplier::{Condition, Multiplier};
 use super::request::Fusion;
+use crate::calendar::Unit;
 use crate::index::Hit;
 use crate::named_enum;
 
@@ -37,7 +38,7 @@ pub struct Explanation {
     pub speaker: Option<BySpeaker>,
     /// The part of the question before the hit, if the hit answers it.
     pub answers: Option<ByQuestion>,
-    /// The part of the day of the hit, if the question names it or its month.
+    /// The part of the day of the hit, if the question names it, or a period that it is in.
     pub date: Option<ByDate>,
     /// The effect of the age of the hit, if the search counts ages.
     pub recency: Option<ByRecency>,
@@ -147,25 +148,13 @@ pub struct ByQuestion {
     pub contribution: f64,
 }
 
-named_enum! {
-    /// The part of a date that a question names.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum DateKind {
-        /// The day, or one of the three before it.
-        Day = "day",
-        /// The month.
-        Month = "month",
-    }
-}
-
 /// The part of the day of the hit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ByDate {
     /// The day, in ISO 8601.
     pub day: String,
-    /// The part of the date that the question names.
-    pub because: DateKind,
+    /// The unit of the period that the question names.
+    pub because: Unit,
     /// The contribution to the score of the hit.
     pub contribution: f64,
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::explanation::{Because, ByNeighbor, DateKind, Explanation};
+use super::explanation::{Because, ByNeighbor, Explanation};
 use super::fuse::DEFAULT_K;
 use super::multiplier::Condition;
 use super::neighbors::{SHARES, gain};
 use super::request::Fusion;
 use super::speakers::{ANSWERS_SHARE, is_role};
+use crate::calendar::Unit;
 
 /// A short paragraph.
 impl Display for Explanation {
@@ -224,10 +225,15 @@ impl Explanation {
             return Ok(());
         };
         let because = match by.because {
-            DateKind::Day => "a day that the question names, or up to 3 days later",
-            DateKind::Month => "a month that the question names",
+            Unit::Day => ", or up to 3 days later",
+            Unit::Week | Unit::Month | Unit::Year => "",
         };
-        write!(f, "; from {}, {because}: ", by.day)?;
+        let unit = by.because.as_str();
+        write!(
+            f,
+            "; from {}, a {unit} that the question names{because}: ",
+            by.day
+        )?;
         write_gain(f, by.contribution)
     }
 

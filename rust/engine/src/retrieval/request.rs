@@ -63,7 +63,7 @@ pub struct Setup<'a> {
     pub neighbors: bool,
     /// Whether the speaker of a chunk counts. With score fusion alone.
     pub speakers: bool,
-    /// Whether the days and months that a question names count. With score fusion alone.
+    /// Whether the days and periods that a question names count. With score fusion alone.
     pub dates: bool,
     /// Whether scores are multiplied by the intent of the query.
     pub reweight: bool,
@@ -141,6 +141,9 @@ pub struct Request<'a> {
     pub date_hints: &'a [String],
     /// The name of the asking speaker.
     pub asker: Option<&'a str>,
+    /// The day of the question, in days since 1970 in the zone of the asker: *last week* counts from it. None if it is
+    /// unknown.
+    pub today: Option<i32>,
     /// How the age of a chunk counts. None if it does not.
     pub recency: Option<Recency>,
     /// The legs that take part.

@@ -382,8 +382,8 @@ impl<'a> Legs<'a> {
         );
         let turns = TurnsByRow::of(reader, setup, request, rows)?;
         let speakers = setup.counts_speakers() && speakers::may_raise(setup, request, &turns.turns);
-        let dates = setup.counts_dates() && dates::may_raise(request.query, &turns.turns);
-        let are_final = !speakers && !dates && request.recency.is_none();
+        let dates = dates::named(setup, request, &turns.turns);
+        let are_final = !speakers && dates.is_none() && request.recency.is_none();
         let count = count_documents(reader, setup, request, &totals, turns.rows.len());
         let mut raised = if let Some(neighbors) = neighbors {
             let wanted = if are_final { wanted } else { usize::MAX };
@@ -415,8 +415,8 @@ impl<'a> Legs<'a> {
         if speakers {
             speakers::raise(reader, setup, request, &turns, &mut documents)?;
         }
-        if dates {
-            dates::raise(request.query, &turns, &mut documents);
+        if let Some(named) = dates {
+            dates::raise(&named, &turns, &mut documents);
         }
         if let Some(recency) = request.recency {
             recency::lower(recency, &turns, &mut documents);

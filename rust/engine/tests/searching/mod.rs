@@ -56,6 +56,7 @@ pub fn request<'a>(query: &'a str, embedding: Embedding<'a>, filters: &'a Filter
         augmented: None,
         date_hints: &[],
         asker: None,
+        today: None,
         recency: None,
         mode: Mode::Auto,
         embedding,

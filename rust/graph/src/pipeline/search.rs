@@ -123,6 +123,7 @@ impl PipelineRun<'_> {
             augmented: None,
             date_hints: &[],
             asker: None,
+            today: None,
             recency: None,
             mode: Mode::Bm25,
             embedding: Embedding::Absent,

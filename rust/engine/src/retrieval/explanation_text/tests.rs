@@ -1,6 +1,7 @@
 //! Explanations in words, one of each kind.
 
 use super::*;
+use crate::calendar::Unit;
 use crate::chunks::Texts;
 use crate::index::Hit;
 use crate::retrieval::explanation::RerankBlend;
@@ -354,12 +355,12 @@ fn a_question_and_a_day_are_named_with_what_they_give() {
     });
     for (because, contribution, expected) in [
         (
-            DateKind::Day,
+            Unit::Day,
             0.4,
             "a day that the question names, or up to 3 days later: +0.40 = 2.02",
         ),
         (
-            DateKind::Month,
+            Unit::Month,
             0.2,
             "a month that the question names: +0.20 = 1.82",
         ),
