@@ -177,7 +177,7 @@ class ContextRequest(RecallOptions[Context]):
     ] = 2_000
     per_file: Annotated[
         int, Field("The most passages of a file", least=1, served_most=MOST_RESULTS)
-    ] = 2
+    ] = 10
     diversify: Annotated[
         bool, Field("Leave out passages that say nearly the same as a better one")
     ] = False
