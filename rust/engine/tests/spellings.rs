@@ -72,11 +72,21 @@ fn assert_spellings(tokenizer: TokenizerKind, cases: &[(&str, &[&str], &str)]) {
         let index = index(tokenizer, ranking);
         for (query, expected, spelled) in cases {
             let found = found(&index, query, &Filters::default());
-            assert_eq!(paths(&found), *expected, "{query} {tokenizer:?} {ranking:?}");
+            assert_eq!(
+                paths(&found),
+                *expected,
+                "{query} {tokenizer:?} {ranking:?}"
+            );
             let said: Vec<&str> = found.trace.notices.iter().map(String::as_str).collect();
             let said = said.join(" ");
-            let spellings = said.split_once("also searched: ").map_or(&*said, |(_, rest)| rest);
-            assert_eq!(spellings.trim_end_matches('.'), *spelled, "{query} {tokenizer:?} {ranking:?}");
+            let spellings = said
+                .split_once("also searched: ")
+                .map_or(&*said, |(_, rest)| rest);
+            assert_eq!(
+                spellings.trim_end_matches('.'),
+                *spelled,
+                "{query} {tokenizer:?} {ranking:?}"
+            );
         }
     }
 }

@@ -19,36 +19,14 @@ pub(crate) struct IndexVocabulary<'s> {
 }
 
 impl Vocabulary for IndexVocabulary<'_> {
-    fn knows(&self, phrase: &Phrase) -> Result<bool> {
-        let allowed_rows = self.session.allowed_rows(&Filters::default())?;
-        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        Ok(self.session.read(|_| bm25.row_of(phrase))?.is_some())
+    fn count(&self, phrase: &Phrase, most: usize) -> Result<usize> {
+        self.counted(&Filters::default(), phrase, most)
     }
 
     fn has(&self, phrase: &Phrase) -> Result<bool> {
         // Most phrases do not need the rows that pass the filters.
-        if self.filters.is_empty() || !self.knows(phrase)? {
-            return self.knows(phrase);
-        }
-        let allowed_rows = self.session.allowed_rows(self.filters)?;
-        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        Ok(self.session.read(|_| bm25.row_of(phrase))?.is_some())
-    }
-
-    fn word_of(&self, phrase: &Phrase) -> Result<Option<String>> {
-        let allowed_rows = self.session.allowed_rows(self.filters)?;
-        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        let tokens = PhraseTokens::of(phrase, bm25.tokenizer)?;
-        let row = self.session.read(|_| bm25.row_of(phrase))?;
-        let (Some(term), Some(row)) = (tokens.only_token(), row) else {
-            return Ok(None);
-        };
-        let term = term.to_vec();
-        let mut texts = self.session.texts(&[(row, SPELLING)])?.into_iter();
-        match texts.next() {
-            Some(texts) => word_of(&NearTerm { term, row }, &texts, bm25.tokenizer),
-            None => Ok(None),
-        }
+        let is_known = self.count(phrase, 1)? > 0;
+        Ok(is_known && (self.filters.is_empty() || self.counted(self.filters, phrase, 1)? > 0))
     }
 
     fn nearest(&self, word: &str) -> Result<Vec<String>> {
@@ -62,6 +40,14 @@ impl Vocabulary for IndexVocabulary<'_> {
             words.extend(word_of(near, &texts, bm25.tokenizer)?);
         }
         Ok(words)
+    }
+}
+
+impl IndexVocabulary<'_> {
+    fn counted(&self, filters: &Filters, phrase: &Phrase, most: usize) -> Result<usize> {
+        let allowed_rows = self.session.allowed_rows(filters)?;
+        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
+        self.session.read(|_| bm25.count(phrase, most))
     }
 }
 

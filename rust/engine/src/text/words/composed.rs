@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, compose};
 
+use super::FOLDINGS;
 use super::foldings::{self, FoldingKind};
 use super::pages::{self, Pages};
 
@@ -215,13 +216,14 @@ impl<'t> Composer<'t> {
     /// Compose the groups up to the next plain character after the first.
     fn compose_group(&mut self) {
         let (table, source, start) = (&*COMPOSING, self.source, self.copied);
+        let is_folding = FOLDINGS.is_on();
         for (at, c) in source[start..].char_indices() {
             let (at, end) = (start + at, start + at + c.len_utf8());
             let composing = table.of(c);
             if composing.begins_group() && at > start {
                 break;
             }
-            if composing == Composing::Folded {
+            if composing == Composing::Folded && is_folding {
                 self.folded_letters += usize::from(LANGUAGE_LETTERS.contains(&c));
                 for part in foldings::composed_text(c).chars() {
                     self.push(part, table.of(part), at..end);

@@ -37,13 +37,18 @@ static COMPOSING: LazyLock<Vec<(char, &'static str)>> =
 /// The form of each Han character, NUL for one that is its own.
 static HAN: LazyLock<Pages<char>> = LazyLock::new(|| {
     let forms = of_kind(FoldingKind::Han);
-    Pages::new(forms.filter_map(|(c, text)| Some((c, c, text.chars().next()?))), '\0')
+    Pages::new(
+        forms.filter_map(|(c, text)| Some((c, c, text.chars().next()?))),
+        '\0',
+    )
 });
 
 /// The text that replaces a character before words are cut; empty for a character without one.
 pub(super) fn composed_text(c: char) -> &'static str {
     let at = COMPOSING.binary_search_by_key(&c, |(known, _)| *known);
-    at.ok().and_then(|at| COMPOSING.get(at)).map_or("", |(_, text)| text)
+    at.ok()
+        .and_then(|at| COMPOSING.get(at))
+        .map_or("", |(_, text)| text)
 }
 
 /// The Han character that is searched instead of a character; itself for most.

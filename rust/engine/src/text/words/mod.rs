@@ -31,6 +31,17 @@ use scan::{Item, Kind, ScannedText};
 use units::{Units, push_unit};
 
 use crate::error::Result;
+use crate::rule;
+
+rule! {
+    /// Words of texts with rich endings are also found by their first letters, and Arabic words by a light stem.
+    pub(crate) static STEMS = "stems" { LATIN_STEM, OTHER_STEM }
+}
+
+rule! {
+    /// Letters, digits and Han characters that are written one for the other are the same.
+    pub(crate) static FOLDINGS = "foldings" { }
+}
 
 /// The version of the rules.
 pub const VERSION: &str = "3";
@@ -57,8 +68,6 @@ pub enum Stems {
     Usual,
     /// None: the words as they are written.
     None,
-    /// The stems of words that are not Latin.
-    NotLatin,
     /// The stems of short Latin words too, which may be written without their accents.
     Unaccented,
     /// The word with its symbols alone: `C++`.
@@ -66,16 +75,15 @@ pub enum Stems {
 }
 
 impl Stems {
-    const MARKED: [Self; 4] = [Self::None, Self::NotLatin, Self::Unaccented, Self::Symbols];
+    const MARKED: [Self; 3] = [Self::None, Self::Unaccented, Self::Symbols];
 
     /// The character before a phrase.
     pub fn mark(self) -> Option<char> {
         match self {
             Self::Usual => None,
             Self::None => Some('\u{2}'),
-            Self::NotLatin => Some('\u{3}'),
-            Self::Unaccented => Some('\u{4}'),
-            Self::Symbols => Some('\u{5}'),
+            Self::Unaccented => Some('\u{3}'),
+            Self::Symbols => Some('\u{4}'),
         }
     }
 
@@ -104,6 +112,10 @@ pub fn tokenize(text: &str, mode: Mode, porter: &mut dyn Porter, visit: Visitor<
         Mode::Document => (Stems::Usual, 0),
         Mode::Query => Stems::split(text),
         Mode::Prefix => (Stems::None, Stems::split(text).1),
+    };
+    let stems = match stems {
+        Stems::Usual | Stems::Unaccented if !STEMS.is_on() => Stems::None,
+        stems => stems,
     };
     if stems == Stems::Symbols {
         visit_word_with_symbols(text, start, visit);
@@ -366,7 +378,13 @@ impl Tokens<'_> {
             return;
         }
         if self.is_stored {
-            self.is_done = !signs::emit(&composed.text, range, &mut self.token, source_of, self.visit);
+            self.is_done = !signs::emit(
+                &composed.text,
+                range,
+                &mut self.token,
+                source_of,
+                self.visit,
+            );
         } else if self.has_joined {
             self.is_done = !joined_word(folded, source_of(range), &mut self.token, self.visit);
         }

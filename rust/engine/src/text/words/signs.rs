@@ -103,9 +103,14 @@ pub fn joined(word: &str) -> Option<String> {
 
 /// Whether a word of a query may be written with signs within it.
 pub(super) fn may_be_joined(word: &str) -> bool {
-    let letters = word.chars().take(LONGEST_ABBREVIATION + 1).filter(|c| is_letter(*c));
-    let is_number = (4..=MOST_DIGITS).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit());
-    is_number || ((2..=LONGEST_ABBREVIATION).contains(&letters.count()) && word.chars().all(is_letter))
+    let letters = word
+        .chars()
+        .take(LONGEST_ABBREVIATION + 1)
+        .filter(|c| is_letter(*c));
+    let is_number =
+        (4..=MOST_DIGITS).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit());
+    is_number
+        || ((2..=LONGEST_ABBREVIATION).contains(&letters.count()) && word.chars().all(is_letter))
 }
 
 /// Append the letters or digits of a word, and the mark of a word that has signs in the text.
@@ -117,7 +122,10 @@ fn push_joined(word: &str, token: &mut String) {
 
 /// Whether a character may stand between the letters of an abbreviation or the thousands of a number.
 fn is_inner(c: char) -> bool {
-    matches!(c, '.' | ',' | '\'' | '’' | '\u{A0}' | '\u{2009}' | '\u{202F}')
+    matches!(
+        c,
+        '.' | ',' | '\'' | '’' | '\u{A0}' | '\u{2009}' | '\u{202F}'
+    )
 }
 
 fn is_letter(c: char) -> bool {
@@ -127,7 +135,9 @@ fn is_letter(c: char) -> bool {
 /// The end of the abbreviation or number that begins with a word before a sign; None if none does.
 fn joined_end(text: &str, word: Range<usize>) -> Option<usize> {
     let mut before = text[..word.start].chars().rev();
-    let is_after_sign = before.next().is_some_and(|c| is_inner(c) && !c.is_whitespace());
+    let is_after_sign = before
+        .next()
+        .is_some_and(|c| is_inner(c) && !c.is_whitespace());
     let is_start = !is_after_sign || !before.next().is_some_and(char::is_alphanumeric);
     let is_number = text[word.clone()].bytes().all(|byte| byte.is_ascii_digit());
     match (is_start, is_number) {

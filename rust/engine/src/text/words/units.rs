@@ -1,5 +1,6 @@
 //! The units of a run in a script without spaces: characters, syllables and clusters.
 
+use super::FOLDINGS;
 use super::classes::{CLASSES, Class};
 use super::foldings::han_form;
 use super::scan::Kind;
@@ -72,7 +73,7 @@ pub(super) fn push_unit(out: &mut String, unit: &str) {
         }
         match classes.of(c) {
             Class::Dropped => {}
-            Class::HanForm => out.push(han_form(c)),
+            Class::HanForm if FOLDINGS.is_on() => out.push(han_form(c)),
             _ => out.push(c),
         }
     }
@@ -87,13 +88,7 @@ fn is_leading_vowel(c: char) -> bool {
 fn is_following_vowel(c: char) -> bool {
     matches!(
         c,
-        '\u{E30}'
-            | '\u{E32}'
-            | '\u{E33}'
-            | '\u{E45}'
-            | '\u{EB0}'
-            | '\u{EB2}'
-            | '\u{EB3}'
+        '\u{E30}' | '\u{E32}' | '\u{E33}' | '\u{E45}' | '\u{EB0}' | '\u{EB2}' | '\u{EB3}'
     )
 }
 
