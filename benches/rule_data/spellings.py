@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import hedgerow as hr
@@ -38,7 +39,11 @@ def typo(text: str, words: Counter[str], chance: random.Random, last: int = 40) 
     word = match[0]
     at = chance.randrange(max(1, len(word) - last), len(word))
     letter = chance.choice(next((one for one in LETTERS if word[at].lower() in one), LETTERS[0]))
-    edits = word[:at] + letter + word[at:], word[:at] + word[at + 1 :], word[:at] + letter + word[at + 1 :]
+    edits = (
+        word[:at] + letter + word[at:],
+        word[:at] + word[at + 1 :],
+        word[:at] + letter + word[at + 1 :],
+    )
     swapped = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
     wrong = chance.choice([*edits, swapped] if at > 1 else edits)
     return text[: match.start()] + wrong + text[match.end() :]
@@ -51,7 +56,11 @@ def typo_at_the_end(text: str, words: Counter[str], chance: random.Random) -> st
 
 def joined(text: str, words: Counter[str], chance: random.Random) -> str:
     """Write two neighboring words of the texts as one."""
-    found = [one for one in TWO_WORDS.finditer(text) if all(part.lower() in words for part in one.groups())]
+    found = [
+        one
+        for one in TWO_WORDS.finditer(text)
+        if all(part.lower() in words for part in one.groups())
+    ]
     if not found:
         return text
     match = chance.choice(found)
@@ -109,12 +118,18 @@ WITH_SPACES = (*DOCUMENTS, *CONVERSATIONS, *INFLECTED)
 CLEAN = tuple(Questions(kind, names) for kind, names in KINDS.items())
 MADE: dict[str, Sequence[Questions]] = {
     "edits": [Questions("with a typo", WITH_SPACES, typo), *CLEAN],
-    "endings": [Questions("with a typo at the end of a word", WITH_SPACES, typo_at_the_end), *CLEAN],
+    "endings": [
+        Questions("with a typo at the end of a word", WITH_SPACES, typo_at_the_end),
+        *CLEAN,
+    ],
     "splits": [Questions("two words joined", WITH_SPACES, joined), *CLEAN],
     "joins": [Questions("a word with a hyphen", WITH_SPACES, hyphenated), *CLEAN],
     "beginnings": [Questions("one word of German and Russian", INFLECTED, rarest), *CLEAN],
     "stems": CLEAN,
-    "foldings": [Questions("characters of other forms", (*DOCUMENTS, *LANGUAGES), unfolded), *CLEAN],
+    "foldings": [
+        Questions("characters of other forms", (*DOCUMENTS, *LANGUAGES), unfolded),
+        *CLEAN,
+    ],
 }
 """The questions that each rule is measured on."""
 
@@ -136,14 +151,15 @@ def measure(data: Path, without: Without, rule: str) -> list[Figure]:
     return [*found, min(each, key=lambda figure: figure.gain)]
 
 
-def measure_vowel_marks(_: Path, without: Without) -> list[Figure]:
+def measure_vowel_marks(data: Path, without: Without) -> list[Figure]:
     """Return the gain of cutting words at vowel marks: German in Arabic letters, with marks in the texts alone."""
-    data, rule = _, "vowel marks"
     chance = random.Random(SEED)
 
     def pointed(text: str) -> str:
         letters = text.lower().translate(ARABIC)
-        return re.sub(r"(?<=[\u0627-\u064a])(?=[\u0627-\u064a])", lambda _: chance.choice(VOWELS), letters)
+        return re.sub(
+            r"(?<=[\u0627-\u064a])(?=[\u0627-\u064a])", lambda _: chance.choice(VOWELS), letters
+        )
 
     [scoped] = scopes_of(data, "de")
     chunks = [replace_content(one, pointed(one.content)) for one in scoped.index.chunks()]
@@ -151,7 +167,7 @@ def measure_vowel_marks(_: Path, without: Without) -> list[Figure]:
     queries = [one._replace(text=one.text.lower().translate(ARABIC)) for one in scoped.task.queries]
     task = evaluation.make_task(index, queries, scoped.task.judgements, "id")
     on = searched([Scoped(index, task, None)])
-    with without(rule):
+    with without("vowel marks"):
         off = searched([Scoped(index, task, None)])
     return [compared("texts with vowel marks, unicode61", f"{MEASURE} keywords", on, off)]
 
@@ -184,7 +200,9 @@ def asked(data: Path, name: str, rewritten: Rewriting | None) -> Iterator[Scoped
                 queries.append(query._replace(text=text))
         if queries:
             judged = {query.id: scoped.task.judgements[query.id] for query in queries}
-            yield replace(scoped, task=evaluation.make_task(scoped.index, queries, judged, scoped.task.by))
+            yield replace(
+                scoped, task=evaluation.make_task(scoped.index, queries, judged, scoped.task.by)
+            )
 
 
 def searched(found: Iterable[Scoped]) -> list[float]:
@@ -195,3 +213,10 @@ def searched(found: Iterable[Scoped]) -> list[float]:
         for scoped in found
         for outcome in evaluation.outcome_of(scoped.index, scoped.task, way).per_query.values()
     ]
+
+
+SPELLINGS: Mapping[str, Callable[[Path, Without], list[Figure]]] = {
+    **{rule: partial(measure, rule=rule) for rule in MADE},
+    "vowel marks": measure_vowel_marks,
+}
+"""The measurement of each rule of spelling."""
