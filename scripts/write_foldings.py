@@ -94,6 +94,9 @@ def forms() -> dict[str, str]:
             other = others.split(" ")[0]
             if name == "TSCharacters":
                 simplified.add(other)
+            elif other not in group:
+                # A character without a simplified form is what Chinese texts have.
+                simplified.add(other)
             both = group.setdefault(one, {one}) | group.setdefault(other, {other})
             for c in both:
                 group[c] = both

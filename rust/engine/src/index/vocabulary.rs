@@ -20,13 +20,31 @@ pub(crate) struct IndexVocabulary<'s> {
 
 impl Vocabulary for IndexVocabulary<'_> {
     fn count(&self, phrase: &Phrase, most: usize) -> Result<usize> {
-        self.counted(&Filters::default(), phrase, most)
+        let allowed_rows = self.session.allowed_rows(&Filters::default())?;
+        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
+        self.session.read(|_| bm25.count(phrase, most))
     }
 
-    fn has(&self, phrase: &Phrase) -> Result<bool> {
-        // Most phrases do not need the rows that pass the filters.
-        let is_known = self.count(phrase, 1)? > 0;
-        Ok(is_known && (self.filters.is_empty() || self.counted(self.filters, phrase, 1)? > 0))
+    fn held(&self, mut phrases: Vec<Phrase>) -> Result<Vec<Phrase>> {
+        // Most phrases are in no text at all, and so do not need the rows that pass the filters.
+        for filters in [&Filters::default(), self.filters] {
+            if phrases.is_empty() {
+                break;
+            }
+            let allowed_rows = self.session.allowed_rows(filters)?;
+            let bm25 = self.session.bm25(allowed_rows.as_deref())?;
+            let mut held = Vec::new();
+            for phrase in phrases {
+                if self.session.read(|_| bm25.count(&phrase, 1))? > 0 {
+                    held.push(phrase);
+                }
+            }
+            phrases = held;
+            if self.filters.is_empty() {
+                break;
+            }
+        }
+        Ok(phrases)
     }
 
     fn nearest(&self, word: &str) -> Result<Vec<String>> {
@@ -40,14 +58,6 @@ impl Vocabulary for IndexVocabulary<'_> {
             words.extend(word_of(near, &texts, bm25.tokenizer)?);
         }
         Ok(words)
-    }
-}
-
-impl IndexVocabulary<'_> {
-    fn counted(&self, filters: &Filters, phrase: &Phrase, most: usize) -> Result<usize> {
-        let allowed_rows = self.session.allowed_rows(filters)?;
-        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        self.session.read(|_| bm25.count(phrase, most))
     }
 }
 

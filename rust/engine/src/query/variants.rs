@@ -106,20 +106,17 @@ fn as_two_words(
     word: &str,
     options: &MatchOptions<'_>,
 ) -> Result<Vec<Phrase>> {
-    let mut found = Vec::new();
     if !SPLITS.is_on() {
-        return Ok(found);
+        return Ok(Vec::new());
     }
-    for (at, _) in word.char_indices().skip(1) {
-        let (left, right) = word.split_at(at);
-        let is_word = |part: &str| !options.stopwords.contains(part);
-        if right.chars().count() < LEAST_OF_SECOND || !is_word(left) || !is_word(right) {
-            continue;
-        }
-        let phrase = Phrase::variant(format!("{left} {right}"), word);
-        if !vocabulary.has(&phrase)? {
-            continue;
-        }
+    let is_word = |part: &str| !options.stopwords.contains(part);
+    let cuts = word.char_indices().skip(1).map(|(at, _)| word.split_at(at));
+    let parts = cuts.filter(|(left, right)| {
+        right.chars().count() >= LEAST_OF_SECOND && is_word(left) && is_word(right)
+    });
+    let phrases = parts.map(|(left, right)| Phrase::variant(format!("{left} {right}"), word));
+    let mut found = Vec::new();
+    for phrase in vocabulary.held(phrases.collect())? {
         // The few texts with a rare spelling, such as a word cut at the end of a line, would count more than all others.
         let most = MOST_TIMES * vocabulary.count(&phrase, MOST_COUNTED)?;
         if vocabulary.count(&Phrase::of_text(word), most + 1)? <= most {
@@ -143,7 +140,7 @@ fn as_beginning(
         prefix: true,
         ..Phrase::variant(word.to_owned(), word)
     };
-    Ok(vocabulary.has(&phrase)?.then_some(phrase))
+    Ok(vocabulary.held(vec![phrase])?.pop())
 }
 
 /// The phrase of a word with hyphens, dots or apostrophes between its parts as one word, if a text has it: *email* for
@@ -168,7 +165,10 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     }
     let phrase = Phrase::variant(lower(parts.concat()), word);
     let is_compared = (LEAST_LETTERS..=MOST_LETTERS).contains(&phrase.text.chars().count());
-    Ok((is_compared && vocabulary.has(&phrase)?).then_some(phrase))
+    if !is_compared {
+        return Ok(None);
+    }
+    Ok(vocabulary.held(vec![phrase])?.pop())
 }
 
 /// Whether a word may be a misspelling of another one whose stem is near: *cafe* is neither *careful*, nor is *café*
@@ -215,13 +215,12 @@ fn of_marks(vocabulary: &dyn Vocabulary, word: &str) -> Result<Vec<Phrase>> {
             }
             lookups -= 1;
             let phrase = Phrase::variant(format!("{before} {part}").trim_start().to_owned(), word);
-            if !vocabulary.has(&phrase)? {
-                continue;
-            }
-            if behind.is_empty() {
-                found.push(phrase);
-            } else {
-                begun.push((phrase.text, behind));
+            for phrase in vocabulary.held(vec![phrase])? {
+                if behind.is_empty() {
+                    found.push(phrase);
+                } else {
+                    begun.push((phrase.text, behind));
+                }
             }
         }
     }

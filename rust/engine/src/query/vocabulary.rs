@@ -11,8 +11,8 @@ pub trait Vocabulary {
     /// may not find are among them.
     fn count(&self, phrase: &Phrase, most: usize) -> Result<usize>;
 
-    /// Whether a text that a search may find has the phrase.
-    fn has(&self, phrase: &Phrase) -> Result<bool>;
+    /// Return those of some phrases that a text has which a search may find.
+    fn held(&self, phrases: Vec<Phrase>) -> Result<Vec<Phrase>>;
 
     /// Words of the texts that a search may find which become `word` by one edit or two (a letter more, less or another, two
     /// letters exchanged) and have its first letter: those with the fewest edits, the most frequent first,
