@@ -3,4 +3,8 @@
 use hedgerow_engine::rule::Rule;
 
 /// The rules of this crate, by subject.
-pub static RULES: &[&Rule] = &[&crate::turns::CONVERSATIONS];
+pub static RULES: &[&Rule] = &[
+    &crate::turns::CONVERSATIONS,
+    &crate::secrets::SECRET_FORMATS,
+    &crate::secrets::SECRET_FIELDS,
+];
