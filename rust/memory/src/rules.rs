@@ -7,4 +7,5 @@ pub static RULES: &[&Rule] = &[
     &crate::turns::CONVERSATIONS,
     &crate::secrets::SECRET_FORMATS,
     &crate::secrets::SECRET_FIELDS,
+    &crate::documents::quotes::QUOTES,
 ];
