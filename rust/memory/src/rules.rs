@@ -8,4 +8,5 @@ pub static RULES: &[&Rule] = &[
     &crate::secrets::SECRET_FORMATS,
     &crate::secrets::SECRET_FIELDS,
     &crate::documents::quotes::QUOTES,
+    &crate::conflict::GIT_CONFLICTS,
 ];
