@@ -519,13 +519,14 @@ class TestOddRecords:
             (export / f"conversations-{at:03}.json").write_text(text)
         (export / "user.json").write_text("{}")
         done = root.import_from(export, "chatgpt", apply=True)
-        assert done.counts == {"new": 2}
+        assert done.counts == {"new": 1, "same": 1}
+        assert done.memories[1].file == done.memories[0].file
         assert [one.path for one in done.unreadable] == ["conversations-001.json"]
         with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
             for file in sorted(export.iterdir()):
                 archive.write(file, f"top/{file.name}")
         again = root.import_from(tmp_path / "export.zip", "chatgpt")
-        assert again.counts == {"unchanged": 2}
+        assert again.counts == {"unchanged": 1, "same": 1}
 
     def test_odd_messages_of_claude(self, root: MemoryRoot, tmp_path: Path) -> None:
         said = {"sender": "human", "content": [{"type": "text", "text": "a quince"}]}

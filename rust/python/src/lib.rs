@@ -82,7 +82,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
     module.add("PASSAGE_LIMIT", hedgerow_memory::passages::PASSAGE_LIMIT)?;
-    module.add("LIKE", hedgerow_memory::words::LIKE)?;
+    module.add("LIKE", hedgerow_memory::fingerprint::LIKE)?;
     module.add("TITLE_SEPARATOR", hedgerow_memory::chunks::TITLE_SEPARATOR)?;
     module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
     module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
@@ -134,8 +134,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::slug_text, module)?,
         wrap_pyfunction!(documents::_files_with, module)?,
         wrap_pyfunction!(documents::_topic_words, module)?,
-        wrap_pyfunction!(documents::_words_of, module)?,
-        wrap_pyfunction!(documents::_likeness, module)?,
+        wrap_pyfunction!(documents::_compare, module)?,
         wrap_pyfunction!(documents::_repeats, module)?,
         wrap_pyfunction!(documents::_find_secrets, module)?,
         wrap_pyfunction!(documents::_without_secrets, module)?,
