@@ -94,23 +94,28 @@ def judgements_of(folder: Path, collection: Collection) -> Judgements:
     }
 
 
-def measure(
-    folder: Path,
-    collection: Collection,
-    embedder: AnyEmbedder | None = None,
-    reranker: Reranker | None = None,
-) -> list[float]:
-    """Return the mean nDCG@10 by keywords only, and with vectors."""
+@dataclass(frozen=True, slots=True)
+class Scoped:
+    """The index of a scope, its questions with their judgements, and the vectors of the questions."""
+
+    index: hr.Index
+    task: evaluation.Task
+    vectors: Embedder | None
+
+
+def scopes(
+    folder: Path, collection: Collection, embedder: AnyEmbedder | None = None
+) -> Iterator[Scoped]:
+    """Yield the scopes of a collection one by one."""
     own = folder / collection.folder
     queries = read_queries(own / "queries.jsonl.gz")
-    scopes = {keys["id"]: keys.get("scope", "") for keys in lines(own / "queries.jsonl.gz")}
+    of_queries = {keys["id"]: keys.get("scope", "") for keys in lines(own / "queries.jsonl.gz")}
     rows = read_vectors(own / "emb_queries.npy", len(queries))
     vectors: Embedder = evaluation.ReadyVectors([query.text for query in queries], rows)
     judgements = judgements_of(folder, collection)
     found: dict[str, list[hr.Chunk]] = {}
     for scope, chunk in chunks(folder, collection):
         found.setdefault(scope, []).append(chunk)
-    values: list[list[float]] = [[], []]
     for scope, scoped in found.items():
         index = hr.Index.in_memory()
         if embedder is None:
@@ -118,13 +123,27 @@ def measure(
         else:
             bare = [hr.Chunk(**{**one.to_dict(), "embedding": None}) for one in scoped]
             hr.Retriever(index, embedder=embedder).upsert(bare)
-        asked: Sequence[JudgedQuery] = [one for one in queries if scopes[one.id] == scope]
+        asked: Sequence[JudgedQuery] = [one for one in queries if of_queries[one.id] == scope]
         of_scope = {one.id: judgements[one.id] for one in asked if one.id in judgements}
         task = evaluation.make_task(index, asked, of_scope, collection.by)
         if embedder is not None:
             vectors = evaluation.embed_once(embedder, asked, index=index)
+        yield Scoped(index, task, vectors)
+
+
+def measure(
+    folder: Path,
+    collection: Collection,
+    embedder: AnyEmbedder | None = None,
+    reranker: Reranker | None = None,
+) -> list[float]:
+    """Return the mean nDCG@10 by keywords only, and with vectors."""
+    values: list[list[float]] = [[], []]
+    for scoped in scopes(folder, collection, embedder):
         for measured, way in zip(values, evaluation.best_profile(["bm25", "hybrid"]), strict=True):
-            outcome = evaluation.outcome_of(index, task, way, vectors=vectors, reranker=reranker)
+            outcome = evaluation.outcome_of(
+                scoped.index, scoped.task, way, vectors=scoped.vectors, reranker=reranker
+            )
             measured += [one[MEASURE] for one in outcome.per_query.values()]
     return [sum(one) / len(one) for one in values]
 

@@ -72,7 +72,10 @@ def _contract_options(command: F) -> F:
         "default": None,
         "help": "Pack whole passages into at most this many tokens, instead of results.",
     },
-    per_file={"default": None, "help": "With --budget, the most passages of a file.  [default: 2]"},
+    per_file={
+        "default": None,
+        "help": "With --budget, the most passages of a file.  [default: 10]",
+    },
     diversify={
         "help": "With --budget, leave out passages that say nearly the same as a better one."
     },

@@ -177,7 +177,7 @@ class ContextRequest(RecallOptions[Context]):
     ] = 2_000
     per_file: Annotated[
         int, Field("The most passages of a file", least=1, served_most=MOST_RESULTS)
-    ] = 2
+    ] = 10
     diversify: Annotated[bool, Field("Leave out near-duplicates of better passages")] = False
     count_tokens: Annotated[Callable[[str], int] | None, Field(local=True)] = None
 

@@ -16,6 +16,8 @@ pub mod memory;
 mod named;
 pub mod query;
 pub mod retrieval;
+pub mod rule;
+pub mod rules;
 pub mod sources;
 pub mod sparse;
 pub mod sparse_vector;

@@ -23,7 +23,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "engine",
         &[
-            &["error", "named", "sync"],
+            &["error", "named", "rule", "sync"],
             &["memory"],
             &["interrupt", "top_k"],
             &["sparse_vector", "text", "unit_vector"],
@@ -34,6 +34,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["bm25", "fuzzy", "sources", "sparse", "vectors"],
             &["index"],
             &["retrieval"],
+            &["rules"],
         ],
     ),
     (

@@ -37,6 +37,7 @@ pub mod recall;
 pub mod root_index;
 pub mod root_store;
 pub mod root_sync;
+pub mod rules;
 pub mod scope;
 pub mod score;
 pub mod secrets;

@@ -111,7 +111,7 @@ pub fn recall(
         ),
         sparse: request.search.needs_sparse(setup),
         group_by: request.search.group_by,
-        neighbors: setup.neighbors,
+        neighbors: setup.counts_neighbors(),
         turns: request.search.needs_turns(setup),
         slugs: false,
     };

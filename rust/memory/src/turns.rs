@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use hedgerow_engine::rule;
 use hedgerow_engine::text::speech::is_name;
 use serde_json::{Map, Value};
 
@@ -12,6 +13,11 @@ use crate::text;
 const MIN_TURNS: usize = 3;
 /// The least words of a turn on its first line, on average. Fewer are fields, such as `Status: done`.
 const MIN_WORDS: usize = 3;
+
+rule! {
+    /// A text whose lines begin with names or roles is cut at its turns, each with its speaker.
+    pub(crate) static CONVERSATIONS = "conversations" { MIN_TURNS, MIN_WORDS }
+}
 
 /// Who says something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +82,9 @@ pub struct Piece<'t> {
 impl Turns {
     /// Return the turns of a text; empty if it is not a conversation.
     pub fn of(lines: &[&str]) -> Self {
+        if !CONVERSATIONS.is_on() {
+            return Self::default();
+        }
         let named = named_lines(lines);
         let roles: Vec<&str> = named
             .iter()

@@ -50,6 +50,7 @@ mod ranking;
 mod recall;
 mod results;
 mod root_sync;
+mod rules;
 mod search_options;
 mod search_target;
 mod searcher;
@@ -138,6 +139,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(documents::_repeats, module)?,
         wrap_pyfunction!(documents::_find_secrets, module)?,
         wrap_pyfunction!(documents::_without_secrets, module)?,
+        wrap_pyfunction!(rules::_rules, module)?,
+        wrap_pyfunction!(rules::_switch_rule, module)?,
         wrap_pyfunction!(text::_tokenize, module)?,
         wrap_pyfunction!(text::_marks, module)?,
         wrap_pyfunction!(text::_snippets, module)?,

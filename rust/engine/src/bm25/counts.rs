@@ -2,12 +2,27 @@
 //! extended matching (spec/compile.md, "Extended matching").
 
 use crate::query::Matching;
+use crate::rule;
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// The tokens added to every length and to the mean in extended matching. With fewer, short turns of a
 /// conversation score higher for being short; with many more, lengths stop counting.
 const ADDED_LENGTH: f64 = 50.0;
+
+rule! {
+    /// The length of a text counts less than in FTS5: a constant is added to it and to the mean.
+    pub static SHORT_TEXTS = "short texts" { ADDED_LENGTH }
+}
+
+/// The matching by whose formula lengths count.
+fn of_lengths(matching: Matching) -> Matching {
+    if SHORT_TEXTS.is_on() {
+        matching
+    } else {
+        Matching::Spec
+    }
+}
 
 /// The numbers that a score depends on apart from the chunk, counted over all chunks that are ranked
 /// together, whatever the filters.
@@ -35,7 +50,7 @@ impl Counts {
     /// smaller its term scores. Meaningless if no chunk has a token.
     pub fn length_norm(&self, length: u32, matching: Matching) -> f64 {
         let length = f64::from(length);
-        match matching {
+        match of_lengths(matching) {
             Matching::Spec => K1 * (1.0 - B + B * length / self.mean_length()),
             Matching::Extended => {
                 K1 * (length + ADDED_LENGTH) / (self.mean_length() + ADDED_LENGTH)
@@ -45,7 +60,7 @@ impl Counts {
 
     /// The length norm as a line: its value at length 0, and what each token adds.
     pub fn length_norm_line(&self, matching: Matching) -> (f64, f64) {
-        match matching {
+        match of_lengths(matching) {
             Matching::Spec => (K1 * (1.0 - B), K1 * B / self.mean_length()),
             Matching::Extended => {
                 let slope = K1 / (self.mean_length() + ADDED_LENGTH);

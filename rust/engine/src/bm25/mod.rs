@@ -42,6 +42,7 @@ mod tiers;
 mod vocabulary;
 mod word_numbers;
 
+pub(crate) use counts::SHORT_TEXTS;
 pub use counts::{Counts, term_score};
 pub use phrase::PhraseTokens;
 pub use phrase_counts::PhraseCounts;

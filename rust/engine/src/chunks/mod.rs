@@ -29,6 +29,7 @@ pub use row_set::RowSet;
 pub use schema::{CHUNKS, FullText};
 pub use selection::{GroupBy, RankedRow, Selection, check_limit};
 pub use texts::Texts;
+pub(crate) use turns::SPEAKER_NAMES;
 pub use turns::Turn;
 
 pub(crate) use chunk::has_sparse_vectors;

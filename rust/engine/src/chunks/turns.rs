@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::filters::day;
 use crate::interrupt::CancelTicker;
+use crate::rule;
 use crate::storage::cache::RowVersion;
 use crate::storage::generations::{self, RowRanges};
 use crate::storage::row_blocks::{RowBlocks, RowValues};
@@ -20,6 +21,11 @@ use crate::text::whitespace::trim;
 /// The number of chunks of a path that must begin with a name before the name counts as a speaker.
 /// Fewer may be headings, such as `Note: `.
 const MIN_OPENINGS: u32 = 3;
+
+rule! {
+    /// A name before a colon at the beginning of a text is its speaker, if several texts of the file begin with the name.
+    pub(crate) static SPEAKER_NAMES = "speaker names" { MIN_OPENINGS }
+}
 
 /// The values of `metadata["role"]` that mean the user.
 const USER_ROLES: [&str; 2] = ["user", "human"];
@@ -230,7 +236,8 @@ impl Turns {
     pub fn get(&self, row: i64) -> Option<Turn> {
         let found = self.of_rows.get(row)?;
         let mut turn = found.turn.clone();
-        if found.by_opening && self.count(found.opening) < MIN_OPENINGS {
+        let is_speaker = || SPEAKER_NAMES.is_on() && self.count(found.opening) >= MIN_OPENINGS;
+        if found.by_opening && !is_speaker() {
             turn.speaker = None;
         }
         Some(turn)

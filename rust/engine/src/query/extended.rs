@@ -15,10 +15,21 @@ use super::options::MatchOptions;
 use super::parse::{is_exclusion, scan_groups};
 use super::variants;
 use crate::error::Result;
+use crate::rule;
 use crate::text::category::{is_digit, is_letter_or_digit};
 use crate::text::lower::lower;
 use crate::text::tokenizer::TokenizerKind;
 use crate::text::{utf16, whitespace, words};
+
+rule! {
+    /// Words that the specification drops as too short are searched if they are names, written in capitals, or nearly all that the query has.
+    pub(crate) static NAMES_AND_SHORT_WORDS = "names and short words" { SHORT, FEW_WORDS }
+}
+
+rule! {
+    /// A word with punctuation inside is also searched as the phrase of its parts.
+    pub(crate) static PHRASES_OF_PARTS = "phrases of parts" { }
+}
 
 /// How often the same part may count.
 const MAX_REPEATS: usize = 3;
@@ -229,7 +240,7 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
         })
         .collect();
     let kept = |read: &[BareWord]| read.iter().filter(|word| word.is_searched()).count();
-    if kept(&read) <= FEW_WORDS {
+    if kept(&read) <= FEW_WORDS && NAMES_AND_SHORT_WORDS.is_on() {
         for (bare, word) in read.iter_mut().zip(&words) {
             if bare.status == WordStatus::TooShort {
                 bare.groups = word
@@ -276,7 +287,7 @@ fn is_excluded(source: &str) -> bool {
 /// capitals, such as *WHO*. In a query without a word in small letters capitals mean nothing.
 fn mark_names(sources: &[&str], words: &mut [TextWord]) {
     let is_small = |word: &TextWord| !word.is_capitalized && utf16::len(&word.text) > SHORT;
-    if !words.iter().any(is_small) {
+    if !words.iter().any(is_small) || !NAMES_AND_SHORT_WORDS.is_on() {
         return;
     }
     let mut is_start = true;
@@ -340,7 +351,7 @@ impl Counter<'_> {
             .collect();
         if word.parts.len() > 1 {
             let whole = word.phrase_of_parts();
-            if self.counts(&whole) {
+            if PHRASES_OF_PARTS.is_on() && self.counts(&whole) {
                 groups.push(vec![whole]);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::alias::AliasTable;
 use super::ast::Connective;
-use super::stopwords::StopWords;
+use super::stopwords::{FUNCTION_WORDS, StopWords};
 use super::vocabulary::Vocabulary;
 use crate::text::tokenizer::TokenizerKind;
 
@@ -55,8 +55,10 @@ impl MatchOptions<'_> {
     /// Whether a bare query is not searched for `token` (lower-case).
     pub(super) fn is_stopword(&self, token: &str) -> bool {
         match self.matching {
-            Matching::Spec => self.stopwords.contains(token),
-            Matching::Extended => self.stopwords.contains_function_word(token),
+            Matching::Extended if FUNCTION_WORDS.is_on() => {
+                self.stopwords.contains_function_word(token)
+            }
+            Matching::Spec | Matching::Extended => self.stopwords.contains(token),
         }
     }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::{Arc, LazyLock};
 
 use crate::error::{Error, ErrorCode, Result};
+use crate::rule;
 use crate::text::lower::lower;
 use crate::text::normalise::normalise;
 use crate::text::whitespace;
@@ -25,6 +26,11 @@ pub static ENGLISH_FUNCTION: LazyLock<WordList> =
 /// The function words of Dutch, which is all that extended matching drops of it.
 pub static DUTCH_FUNCTION: LazyLock<WordList> =
     LazyLock::new(|| WordList::new(include_str!("stopwords/dutch_function.txt")));
+
+rule! {
+    /// Extended matching drops function words alone, and searches the words of content in the stop list of the specification.
+    pub(crate) static FUNCTION_WORDS = "function words" { }
+}
 
 /// The words that the retry ladder skips, a different set.
 pub static RETRY: LazyLock<WordList> =

@@ -7,7 +7,7 @@ use super::fuse::DEFAULT_K;
 use super::multiplier::Condition;
 use super::neighbors::{SHARES, gain};
 use super::request::Fusion;
-use super::speakers::{ANSWERS, is_role};
+use super::speakers::{ANSWERS_SHARE, is_role};
 
 /// A short paragraph.
 impl Display for Explanation {
@@ -214,7 +214,7 @@ impl Explanation {
         let Some(by) = &self.answers else {
             return Ok(());
         };
-        let share = percent(ANSWERS);
+        let share = percent(ANSWERS_SHARE);
         write!(
             f,
             "; answers {:?} ({share} of {}): ",

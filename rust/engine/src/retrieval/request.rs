@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::collection::Collection;
 use super::fuzzy::FuzzyChunks;
+use super::neighbors::NEIGHBORS;
 use crate::chunks::{Filters, GroupBy, Selection};
 use crate::named_enum;
 use crate::query::{AliasTable, Connective, Matching};
@@ -75,6 +76,11 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
+    /// Whether the neighbors of a chunk count.
+    pub fn counts_neighbors(&self) -> bool {
+        self.neighbors && NEIGHBORS.is_on()
+    }
+
     /// Whether the speaker of a chunk counts.
     pub(super) fn counts_speakers(&self) -> bool {
         self.fusion == Fusion::Score && self.speakers
@@ -231,6 +237,6 @@ impl<'a> Request<'a> {
 
     /// Whether groups are made of the fused chunks, instead of by each leg.
     pub(super) fn groups_late(&self, setup: &Setup<'_>) -> bool {
-        self.group_by.is_some() && (setup.neighbors || self.needs_turns(setup))
+        self.group_by.is_some() && (setup.counts_neighbors() || self.needs_turns(setup))
     }
 }

@@ -2,6 +2,7 @@
 //! brought to one scale and added.
 
 use crate::bm25::PhraseCounts;
+use crate::rule;
 use crate::sparse::ScoreStats;
 use crate::vectors::CosineStats;
 
@@ -12,6 +13,11 @@ pub(super) const MEANING_WEIGHT: f64 = 0.20;
 const SPARSE_WEIGHT: f64 = 0.10;
 /// From which part of the bound of BM25 on the best keyword match counts in full.
 const FULL_COVERAGE: f64 = 0.20;
+rule! {
+    /// Keywords count less beside vectors if the best match covers little of the question.
+    pub static KEYWORD_COVERAGE = "keyword coverage" { FULL_COVERAGE }
+}
+
 /// The limit of the gain of a phrase with growing frequency, as a multiple of its idf: k1 + 1.
 const SATURATION: f64 = 2.2;
 /// The idf of a phrase that half of the rows or more hold, as in FTS5.
@@ -60,10 +66,11 @@ impl Scale {
         let coverage = bound
             .filter(|bound| best > 0.0 && *bound > 0.0)
             .map(|bound| best / bound);
+        let weighed = coverage.filter(|_| KEYWORD_COVERAGE.is_on());
         Self {
             best,
             coverage,
-            weight: coverage.map_or(1.0, |coverage| (coverage / FULL_COVERAGE).min(1.0)),
+            weight: weighed.map_or(1.0, |coverage| (coverage / FULL_COVERAGE).min(1.0)),
             spread,
             sparse,
         }

@@ -75,7 +75,7 @@ pub(super) fn search_together(
         vectors,
         sparse: requests.iter().any(|request| request.needs_sparse(setup)),
         group_by,
-        neighbors: setup.neighbors,
+        neighbors: setup.counts_neighbors(),
         turns: requests.iter().any(|request| request.needs_turns(setup)),
         slugs: false,
     };
@@ -382,7 +382,7 @@ impl<'a> Legs<'a> {
         };
         let mut scored = candidates.score(fusion, self.that_took_part(mode));
         let totals = scored.totals();
-        let neighbors = if setup.neighbors {
+        let neighbors = if setup.counts_neighbors() {
             Some(NeighborCandidates::of(reader, request.filters, &totals)?)
         } else {
             None
@@ -513,7 +513,7 @@ impl<'a> Legs<'a> {
             mode,
             matching: setup.matching,
             fusion: setup.fusion,
-            neighbors: setup.neighbors,
+            neighbors: setup.counts_neighbors(),
             speakers: setup.counts_speakers(),
             dates: setup.counts_dates(),
             recency: request.recency.map(|recency| recency.half_life),

@@ -10,16 +10,32 @@ use super::request::{Request, Setup};
 use crate::chunks::Turn;
 use crate::error::Result;
 use crate::query::StopWords;
+use crate::rule;
 use crate::text::speech::folded_words;
 
 /// The gain of a chunk of the speaker in question; the best keyword match gains 1.
 pub(super) const ASKED: f64 = 0.6;
 
 /// The share of the total of a question that is added to the answer of a named speaker.
-pub(super) const ANSWERS: f64 = 0.3;
+pub(super) const ANSWERS_SHARE: f64 = 0.3;
+
+rule! {
+    /// Turns of the speaker whom a question names rank higher.
+    pub static SPEAKERS = "speakers" { ASKED, ROLES.len() }
+}
+
+rule! {
+    /// Turns of the user, or of the asker, rank higher if a question says *I* or *my* and names no speaker.
+    pub static FIRST_PERSON = "first person" { ASKED, FIRST_PERSON_WORDS.len() }
+}
+
+rule! {
+    /// The turn of a named speaker ranks higher after a question by another speaker that matches.
+    pub static ANSWERS = "answers" { ANSWERS_SHARE }
+}
 
 /// The words of the first person, of English and Dutch, as [`folded_words`] gives them.
-const FIRST_PERSON: [&str; 20] = [
+const FIRST_PERSON_WORDS: [&str; 20] = [
     "i", "im", "ive", "id", "ill", "my", "me", "mine", "myself", "we", "us", "our", "ours", "ik",
     "mij", "mijn", "me", "wij", "ons", "onze",
 ];
@@ -60,7 +76,8 @@ impl Question {
     fn of(query: &str, asker: Option<&str>, stopwords: &StopWords) -> Self {
         let words: HashSet<String> = folded_words(query).collect();
         Self {
-            first_person: FIRST_PERSON.iter().any(|word| words.contains(*word)),
+            first_person: FIRST_PERSON.is_on()
+                && FIRST_PERSON_WORDS.iter().any(|word| words.contains(*word)),
             words: (words.into_iter())
                 .filter(|word| {
                     !stopwords.contains_function_word(word) && !ROLES.contains(&word.as_str())
@@ -126,6 +143,9 @@ fn count(question: &Question, turns: &[Turn], documents: &mut [Document<'_>]) ->
     let mut named = ForEachSpeaker::new(|name| question.names(name));
     let which: Vec<bool> = turns.iter().map(|turn| named.holds(turn)).collect();
     if which.contains(&true) {
+        if !SPEAKERS.is_on() {
+            return which;
+        }
         for ((document, turn), _) in (documents.iter_mut().zip(turns))
             .zip(&which)
             .filter(|(_, named)| **named)
@@ -146,10 +166,10 @@ fn count(question: &Question, turns: &[Turn], documents: &mut [Document<'_>]) ->
 /// Raise the score of a named speaker's turn if the chunk before it asks, and is by another speaker.
 fn count_answer(document: &mut Document<'_>, turn: &Turn, question: &Turn, row: i64, total: f64) {
     let by_another = question.speaker.is_some() && question.speaker != turn.speaker;
-    if !question.asks || !by_another || total <= 0.0 {
+    if !question.asks || !by_another || total <= 0.0 || !ANSWERS.is_on() {
         return;
     }
-    let contribution = ANSWERS * total;
+    let contribution = ANSWERS_SHARE * total;
     document.explanation.score += contribution;
     document.answers = Some(NeighborContribution {
         row,

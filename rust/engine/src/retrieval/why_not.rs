@@ -49,7 +49,7 @@ pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<Why
         keywords: true,
         vectors: super::legs::vector(request).is_some(),
         sparse: request.needs_sparse(setup),
-        neighbors: setup.neighbors,
+        neighbors: setup.counts_neighbors(),
         turns: request.needs_turns(setup),
         ..Needs::default()
     };
