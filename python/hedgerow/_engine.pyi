@@ -45,6 +45,8 @@ DEBUG_BUILD: bool
 ERROR_CODES: frozenset[str]
 PASSAGE_LIMIT: int
 LIKE: float
+CANDIDATES: int
+WORDS_LOOKED_UP: int
 TITLE_SEPARATOR: str
 EN_STOPWORDS: frozenset[str]
 NL_STOPWORDS: frozenset[str]

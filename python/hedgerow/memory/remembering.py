@@ -15,7 +15,9 @@ from unicodedata import category
 
 from hedgerow._checks import checked_text
 from hedgerow._engine import (
+    CANDIDATES,
     LIKE,
+    WORDS_LOOKED_UP,
     Index,
     _compare,
     _FileColumns,
@@ -78,11 +80,6 @@ _logger = logging.getLogger("hedgerow.memory")
 
 MOST_SIMILAR = 5
 """The most memories that a result names as similar. A caller who supersedes them sees the next ones."""
-_CANDIDATES = 20
-_LOOKED_UP = 256
-"""The most distinct words of the text in the search for candidates. With fewer, copies of a long text with a long common
-beginning are missed; with more, a long text takes longer than writing it."""
-
 
 class Resemblance(NamedTuple):
     """The memories that are like a text, the most similar first, and whether the first has the same text."""
@@ -140,10 +137,10 @@ def resemblance(session: Session, text: str) -> Resemblance:
 def _resemblance(
     derived: Derived, index: Index, columns: _FileColumns, text: str, scope: Scope
 ) -> Resemblance:
-    query = _words(text)
+    query = lookup_words(text)
     if not query:
         return Resemblance()
-    found = ranked(index, None, query, _CANDIDATES, whole=True, where=filter_of(scope))
+    found = ranked(index, None, query, CANDIDATES, whole=True, where=filter_of(scope))
     read = [_read(derived, path) for path in found or ()]
     documents = [one for one in read if one and scope.has(Scope.stated(one.metadata))]
     compared = zip(documents, _compare(text, [one.body for one in documents]), strict=True)
@@ -158,12 +155,12 @@ def _resemblance(
     return Resemblance(tuple(similar), is_same=bool(alike) and not alike[0][0])
 
 
-def _words(text: str) -> str:
+def lookup_words(text: str) -> str:
     """Return the first distinct words of a text as a query without operators."""
     plain = "".join(
         one if one.isalnum() or category(one)[0] == "M" else " " for one in text.casefold()
     )
-    return " ".join(islice(dict.fromkeys(plain.split()), _LOOKED_UP))
+    return " ".join(islice(dict.fromkeys(plain.split()), WORDS_LOOKED_UP))
 
 
 def _read(derived: Derived, path: str) -> Document | None:

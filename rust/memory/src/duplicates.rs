@@ -2,14 +2,28 @@
 
 use std::collections::HashMap;
 
-use hedgerow_engine::{Result, interrupt};
+use hedgerow_engine::{Result, interrupt, rule};
 
 use crate::fingerprint::{Fingerprint, at_least};
+
+/// From this likeness on a text is a near-duplicate of another. Above it, copies of short texts with one word of ten
+/// changed are missed; below it, more short texts on one subject count (`benches/rule_data/duplicates.py`).
+pub const LIKE: f64 = 0.65;
+/// The memories that `remember` compares a new text with: the best of a search for its words.
+pub const CANDIDATES: usize = 20;
+/// The distinct words of a new text in that search, the first of them. With fewer, copies of a long text that begins
+/// as many others are missed; with more, the search takes longer than writing the memory.
+pub const WORDS_LOOKED_UP: usize = 256;
+
+rule! {
+    /// A text is a near-duplicate of another if both have most of their words, signs and pairs of neighbors in common.
+    pub(crate) static NEAR_DUPLICATES = "near-duplicates" { LIKE, CANDIDATES, WORDS_LOOKED_UP }
+}
 
 /// log2 of the most slots of the counts of shingles: 128 MB. With more shingles than slots, counts are too high,
 /// which costs time only.
 const MOST_SLOT_BITS: u32 = 26;
-/// The end of a list of originals.
+/// The end of a list of links, and the number of no text.
 const END: u32 = u32::MAX;
 
 /// A text that is the same as an earlier one, or like it.
@@ -25,6 +39,17 @@ pub struct Copy {
     pub same_as: Option<usize>,
 }
 
+/// Compare two texts: whether they are the same, and the likeness. With the rule switched off, only equal texts are
+/// alike.
+pub fn compare(one: &Fingerprint, other: &Fingerprint) -> (bool, f64) {
+    let is_same = one.digest() == other.digest();
+    if is_same || NEAR_DUPLICATES.is_on() {
+        (is_same, one.likeness(other))
+    } else {
+        (false, 0.0)
+    }
+}
+
 /// Return the texts that are the same as an earlier text, or like one with a likeness of `least` or more, in their order.
 ///
 /// The originals are compared in their order: a text that is not like an earlier original is one. So no two
@@ -38,6 +63,7 @@ pub fn copies(
     mut progress: impl FnMut(usize, usize) -> Result<()>,
 ) -> Result<Vec<Copy>> {
     let total = texts.iter().flatten().count();
+    let is_on = NEAR_DUPLICATES.is_on();
     let mut originals = Originals::new(texts, least);
     let mut first_with: HashMap<&[u8; 32], Copy> = HashMap::with_capacity(total);
     let mut found = Vec::new();
@@ -52,7 +78,13 @@ pub fn copies(
                 ..*first
             });
         } else {
-            let nearest = originals.nearest(text, print);
+            // Without rare shingles only equal texts are found.
+            let rarest = if is_on {
+                originals.rarest(print)
+            } else {
+                Vec::new()
+            };
+            let nearest = originals.nearest(text, print, &rarest);
             let (original, likeness) = nearest.unwrap_or((text, 1.0));
             let first = Copy {
                 text,
@@ -63,7 +95,7 @@ pub fn copies(
             first_with.insert(print.digest(), first);
             match nearest {
                 Some(_) => found.push(first),
-                None => originals.add(text, print),
+                None => originals.add(text, &rarest),
             }
         }
         progress(done + 1, total)?;
@@ -73,87 +105,149 @@ pub fn copies(
 
 /// The originals so far, by their rarest shingles.
 ///
-/// Two texts with a likeness of t have all but `(1 - t)` of the shingles of either in common. So of the rarest shingles
-/// of each, one more than that share, at least one is common, whatever order says what is rare: prefix filtering
-/// (Bayardo, Ma and Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007).
+/// Two texts with a likeness of t have a share t of the shingles of either in common. So of the rarest shingles of each,
+/// one more than the rest of that share, at least one is common, whatever order says what is rare (Bayardo, Ma and
+/// Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007). The position of a common shingle among the rarest
+/// bounds how many are common (Xiao et al., "Efficient Similarity Joins for Near Duplicate Detection", WWW 2008): texts
+/// with a common frame are told apart by what is rarer than the frame.
 struct Originals<'t> {
     texts: &'t [Option<Fingerprint>],
     least: f64,
     counts: Counts,
     /// The last original with a shingle, as an index into `links`.
     newest: HashMap<u64, u32>,
-    /// An original, and the link to the one before it with the same shingle.
-    links: Vec<(u32, u32)>,
-    /// The last text that each text was compared with.
-    compared: Vec<u32>,
+    links: Vec<Link>,
+    /// What is known of each text and the one that is compared now.
+    pairs: Vec<Pair>,
+}
+
+/// An original with a shingle.
+struct Link {
+    original: u32,
+    /// The position of the shingle among those of the original, from the rarest on.
+    position: u32,
+    /// The link to the original before it with the same shingle.
+    before: u32,
+}
+
+/// An original and a text.
+#[derive(Clone, Copy)]
+struct Pair {
+    text: u32,
+    /// The number of common shingles that was counted; None if there cannot be enough.
+    common: Option<u32>,
+    /// The fewest common shingles of similar texts.
+    needed: u32,
 }
 
 impl<'t> Originals<'t> {
     fn new(texts: &'t [Option<Fingerprint>], least: f64) -> Self {
+        let unknown = Pair {
+            text: END,
+            common: None,
+            needed: 0,
+        };
         Self {
             texts,
             least,
             counts: Counts::of(texts),
             newest: HashMap::new(),
             links: Vec::new(),
-            compared: vec![END; texts.len()],
+            pairs: vec![unknown; texts.len()],
         }
     }
 
-    /// The rarest shingles of a text, of which similar texts have one in common. Those that no other text has are
-    /// left out.
-    fn rarest(&self, print: &Fingerprint) -> Vec<u64> {
+    /// The rarest shingles of a text, of which similar texts have one in common, each with its position. Those that no
+    /// other text has are left out.
+    fn rarest(&self, print: &Fingerprint) -> Vec<(u32, u64)> {
         let shingles = print.shingles();
-        let mut ranked: Vec<(u16, u64)> = shingles
-            .iter()
-            .map(|one| (self.counts.get(*one), *one))
-            .collect();
+        let ranked = shingles.iter().map(|one| (self.counts.get(*one), *one));
+        let mut ranked: Vec<(u16, u64)> = ranked.collect();
         let count = shingles.len() + 1 - at_least(shingles.len(), self.least).max(1);
         if count < ranked.len() {
             ranked.select_nth_unstable(count);
             ranked.truncate(count);
         }
-        ranked
-            .into_iter()
-            .filter_map(|(count, one)| (count > 1).then_some(one))
-            .collect()
+        ranked.sort_unstable();
+        let positions = (0..).zip(ranked);
+        let shared = positions.filter(|(_, (count, _))| *count > 1);
+        shared.map(|(at, (_, shingle))| (at, shingle)).collect()
     }
 
-    fn add(&mut self, text: usize, print: &Fingerprint) {
-        let text = u32::try_from(text).unwrap_or(END);
-        for shingle in self.rarest(print) {
-            let link = u32::try_from(self.links.len()).unwrap_or(END);
-            let before = self.newest.insert(shingle, link).unwrap_or(END);
-            self.links.push((text, before));
+    fn add(&mut self, text: usize, rarest: &[(u32, u64)]) {
+        for (position, shingle) in rarest {
+            let link = number(self.links.len());
+            let before = self.newest.insert(*shingle, link).unwrap_or(END);
+            self.links.push(Link {
+                original: number(text),
+                position: *position,
+                before,
+            });
         }
     }
 
     /// The original that a text is most like, the first of several, with the likeness; None if there is none.
-    fn nearest(&mut self, text: usize, print: &Fingerprint) -> Option<(usize, f64)> {
-        let at = u32::try_from(text).unwrap_or(END);
+    fn nearest(
+        &mut self,
+        text: usize,
+        print: &Fingerprint,
+        rarest: &[(u32, u64)],
+    ) -> Option<(usize, f64)> {
         let mut best: Option<(usize, f64)> = None;
-        for shingle in self.rarest(print) {
-            let mut link = self.newest.get(&shingle).copied().unwrap_or(END);
-            while let Some((original, before)) = self.links.get(link as usize) {
-                link = *before;
-                let original = *original as usize;
-                if std::mem::replace(&mut self.compared[original], at) == at {
-                    continue;
-                }
-                let least = best.map_or(self.least, |(_, likeness)| likeness);
-                let Some(other) = &self.texts[original] else {
-                    continue;
-                };
-                if let Some(likeness) = print.likeness_from(other, least) {
-                    let is_first = best.is_none_or(|(first, _)| original < first);
-                    if likeness > least || is_first {
-                        best = Some((original, likeness));
-                    }
+        for original in self.candidates(text, print, rarest) {
+            let least = best.map_or(self.least, |(_, likeness)| likeness);
+            let other = self.texts[original].as_ref()?;
+            if let Some(likeness) = print.likeness_from(other, least) {
+                let is_first = best.is_none_or(|(first, _)| original < first);
+                if likeness > least || is_first {
+                    best = Some((original, likeness));
                 }
             }
         }
         best
     }
+
+    /// The originals that may be like a text.
+    fn candidates(
+        &mut self,
+        text: usize,
+        print: &Fingerprint,
+        rarest: &[(u32, u64)],
+    ) -> Vec<usize> {
+        let (text, size) = (number(text), print.shingles().len());
+        let share = self.least / (1.0 + self.least);
+        let mut met = Vec::new();
+        for (position, shingle) in rarest {
+            let mut next = self.newest.get(shingle).copied().unwrap_or(END);
+            while let Some(link) = self.links.get(next as usize) {
+                next = link.before;
+                let original = link.original as usize;
+                let other = self.texts[original].as_ref();
+                let other = other.map_or(0, |other| other.shingles().len());
+                let pair = &mut self.pairs[original];
+                if pair.text != text {
+                    *pair = Pair {
+                        text,
+                        common: Some(0),
+                        needed: number(at_least(size + other, share)),
+                    };
+                    met.push(original);
+                }
+                let rest = (number(size) - position).min(number(other) - link.position);
+                pair.common = pair
+                    .common
+                    .filter(|common| common + rest >= pair.needed)
+                    .map(|common| common + 1);
+            }
+        }
+        met.retain(|original| self.pairs[*original].common.is_some());
+        met
+    }
+}
+
+/// The number of a text, a link or a shingle. There are fewer than 2^32.
+fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(END)
 }
 
 /// The number of texts with each shingle, or more: shingles share slots.
@@ -194,7 +288,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fingerprint::LIKE;
 
     fn found(texts: &[String], least: f64) -> Vec<Copy> {
         let prints: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();

@@ -3,4 +3,7 @@
 use hedgerow_engine::rule::Rule;
 
 /// The rules of this crate, by subject.
-pub static RULES: &[&Rule] = &[&crate::turns::CONVERSATIONS];
+pub static RULES: &[&Rule] = &[
+    &crate::turns::CONVERSATIONS,
+    &crate::duplicates::NEAR_DUPLICATES,
+];

@@ -12,7 +12,7 @@ use hedgerow_memory::documents::lint::lint;
 use hedgerow_memory::documents::quotes::files_with;
 use hedgerow_memory::documents::selection::{Selection, topic_words};
 use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
-use hedgerow_memory::fingerprint::{Fingerprint, LIKE};
+use hedgerow_memory::fingerprint::Fingerprint;
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::skip::why_unreadable;
 use hedgerow_memory::{duplicates, secrets};
@@ -339,7 +339,7 @@ pub fn _topic_words(topic: Text) -> Vec<String> {
 pub fn _compare(py: Python<'_>, text: Text, others: Vec<Text>) -> PyResult<Vec<(bool, f64)>> {
     let own = Fingerprint::of(&text);
     let of = |other: &Text| match (&own, Fingerprint::of(other)) {
-        (Some(own), Some(other)) => (own.digest() == other.digest(), own.likeness(&other)),
+        (Some(own), Some(other)) => duplicates::compare(own, &other),
         _ => (false, 0.0),
     };
     errors::call_detached(py, || Ok(others.iter().map(of).collect()))
@@ -350,7 +350,7 @@ pub fn _compare(py: Python<'_>, text: Text, others: Vec<Text>) -> PyResult<Vec<(
 pub fn _repeats(py: Python<'_>, texts: Vec<Text>) -> PyResult<Vec<usize>> {
     errors::call_detached(py, || {
         let texts: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();
-        let copies = duplicates::copies(&texts, LIKE, |_, _| Ok(()))?;
+        let copies = duplicates::copies(&texts, duplicates::LIKE, |_, _| Ok(()))?;
         Ok(copies.into_iter().map(|one| one.text).collect())
     })
 }

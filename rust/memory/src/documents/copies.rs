@@ -7,8 +7,8 @@ use hedgerow_engine::Result;
 use super::audit::{by_age, is_empty};
 use super::selection::Selection;
 use super::{Documents, StoredDocument};
-use crate::duplicates::{Copy, copies};
-use crate::fingerprint::{Fingerprint, LIKE};
+use crate::duplicates::{Copy, LIKE, copies};
+use crate::fingerprint::Fingerprint;
 use crate::parallel;
 use crate::scope::Scope;
 
