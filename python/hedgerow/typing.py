@@ -184,8 +184,8 @@ Leg: TypeAlias = Literal["bm25", "semantic"]
 Legs: TypeAlias = Callable[[str, Leg], Iterable[str] | None]
 """Called with a query and a leg; returns keys, best first, or None where there is no such leg."""
 OnDuplicate: TypeAlias = Literal["report", "refuse", "keep", "supersede"]
-"""What `remember` does if memories are like the text: refuse only the same text and report the others, refuse
-near-duplicates too, refuse nothing, or supersede the most similar memory."""
+"""The treatment of similar memories by `remember`: refuse the same text and report the others, refuse near-duplicates
+too, refuse nothing, or supersede the most similar memory."""
 
 VisitOutcome: TypeAlias = Literal["processed", "modified", "skipped", "failed"]
 EdgeLike: TypeAlias = (

@@ -81,6 +81,7 @@ _logger = logging.getLogger("hedgerow.memory")
 MOST_SIMILAR = 5
 """The most memories that a result names as similar. A caller who supersedes them sees the next ones."""
 
+
 class Resemblance(NamedTuple):
     """The memories that are like a text, the most similar first, and whether the first has the same text."""
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hedgerow_engine::{Result, interrupt, rule};
 
-use crate::fingerprint::{Fingerprint, at_least};
+use crate::fingerprint::{Fingerprint, at_least, at_most};
 
 /// From this likeness on a text is a near-duplicate of another. Above it, copies of short texts with one word of ten
 /// changed are missed; below it, more short texts on one subject count (`benches/rule_data/duplicates.py`).
@@ -23,6 +23,8 @@ rule! {
 /// log2 of the most slots of the counts of shingles: 128 MB. With more shingles than slots, counts are too high,
 /// which costs time only.
 const MOST_SLOT_BITS: u32 = 26;
+/// The bits of a hash behind the four of its rarity.
+const HASH_BITS: u32 = 60;
 /// The end of a list of links, and the number of no text.
 const END: u32 = u32::MAX;
 
@@ -58,13 +60,14 @@ pub fn compare(one: &Fingerprint, other: &Fingerprint) -> (bool, f64) {
 /// `progress(done, total)` counts texts with words. No pair is missed. The time is nearly linear unless many
 /// originals have the same rare shingles; then it is that of comparing them all.
 pub fn copies(
-    texts: &[Option<Fingerprint>],
+    texts: Vec<Option<Fingerprint>>,
     least: f64,
     mut progress: impl FnMut(usize, usize) -> Result<()>,
 ) -> Result<Vec<Copy>> {
     let total = texts.iter().flatten().count();
     let is_on = NEAR_DUPLICATES.is_on();
-    let mut originals = Originals::new(texts, least);
+    let texts = by_rarity(texts);
+    let mut originals = Originals::new(&texts, least);
     let mut first_with: HashMap<&[u8; 32], Copy> = HashMap::with_capacity(total);
     let mut found = Vec::new();
     let known = texts.iter().enumerate();
@@ -78,13 +81,11 @@ pub fn copies(
                 ..*first
             });
         } else {
-            // Without rare shingles only equal texts are found.
-            let rarest = if is_on {
-                originals.rarest(print)
+            let nearest = if is_on {
+                originals.nearest(text, print)
             } else {
-                Vec::new()
+                None
             };
-            let nearest = originals.nearest(text, print, &rarest);
             let (original, likeness) = nearest.unwrap_or((text, 1.0));
             let first = Copy {
                 text,
@@ -95,7 +96,7 @@ pub fn copies(
             first_with.insert(print.digest(), first);
             match nearest {
                 Some(_) => found.push(first),
-                None => originals.add(text, &rarest),
+                None => originals.add(text, print),
             }
         }
         progress(done + 1, total)?;
@@ -107,18 +108,18 @@ pub fn copies(
 ///
 /// Two texts with a likeness of t have a share t of the shingles of either in common. So of the rarest shingles of each,
 /// one more than the rest of that share, at least one is common, whatever order says what is rare (Bayardo, Ma and
-/// Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007). The position of a common shingle among the rarest
-/// bounds how many are common (Xiao et al., "Efficient Similarity Joins for Near Duplicate Detection", WWW 2008): texts
-/// with a common frame are told apart by what is rarer than the frame.
+/// Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007). The position of the first common one among the rarest
+/// bounds how many are common (Xiao et al., "Efficient Similarity Joins for Near Duplicate Detection", WWW 2008). So texts
+/// with a common frame are told apart by what is rarer than the frame, and originals whose size leaves no room for
+/// enough common shingles are not looked at.
 struct Originals<'t> {
     texts: &'t [Option<Fingerprint>],
     least: f64,
-    counts: Counts,
-    /// The last original with a shingle, as an index into `links`.
-    newest: HashMap<u64, u32>,
+    /// The last original of a class of sizes with a shingle, as an index into `links`.
+    newest: HashMap<(u64, u32), u32>,
     links: Vec<Link>,
-    /// What is known of each text and the one that is compared now.
-    pairs: Vec<Pair>,
+    /// The last text that each text was compared with.
+    compared: Vec<u32>,
 }
 
 /// An original with a shingle.
@@ -126,75 +127,47 @@ struct Link {
     original: u32,
     /// The position of the shingle among those of the original, from the rarest on.
     position: u32,
-    /// The link to the original before it with the same shingle.
+    /// The link to the original before it in the same list.
     before: u32,
-}
-
-/// An original and a text.
-#[derive(Clone, Copy)]
-struct Pair {
-    text: u32,
-    /// The number of common shingles that was counted; None if there cannot be enough.
-    common: Option<u32>,
-    /// The fewest common shingles of similar texts.
-    needed: u32,
 }
 
 impl<'t> Originals<'t> {
     fn new(texts: &'t [Option<Fingerprint>], least: f64) -> Self {
-        let unknown = Pair {
-            text: END,
-            common: None,
-            needed: 0,
-        };
         Self {
             texts,
             least,
-            counts: Counts::of(texts),
             newest: HashMap::new(),
             links: Vec::new(),
-            pairs: vec![unknown; texts.len()],
+            compared: vec![END; texts.len()],
         }
     }
 
     /// The rarest shingles of a text, of which similar texts have one in common, each with its position. Those that no
     /// other text has are left out.
-    fn rarest(&self, print: &Fingerprint) -> Vec<(u32, u64)> {
+    fn rarest(&self, print: &'t Fingerprint) -> impl Iterator<Item = (usize, u64)> + use<'t> {
         let shingles = print.shingles();
-        let ranked = shingles.iter().map(|one| (self.counts.get(*one), *one));
-        let mut ranked: Vec<(u16, u64)> = ranked.collect();
         let count = shingles.len() + 1 - at_least(shingles.len(), self.least).max(1);
-        if count < ranked.len() {
-            ranked.select_nth_unstable(count);
-            ranked.truncate(count);
-        }
-        ranked.sort_unstable();
-        let positions = (0..).zip(ranked);
-        let shared = positions.filter(|(_, (count, _))| *count > 1);
-        shared.map(|(at, (_, shingle))| (at, shingle)).collect()
+        let positions = shingles[..count].iter().copied().enumerate();
+        positions.filter(|(_, shingle)| shingle >> HASH_BITS > 0)
     }
 
-    fn add(&mut self, text: usize, rarest: &[(u32, u64)]) {
-        for (position, shingle) in rarest {
+    fn add(&mut self, text: usize, print: &'t Fingerprint) {
+        let class = class_of(print.shingles().len());
+        for (position, shingle) in self.rarest(print) {
             let link = number(self.links.len());
-            let before = self.newest.insert(*shingle, link).unwrap_or(END);
+            let before = self.newest.insert((shingle, class), link);
             self.links.push(Link {
                 original: number(text),
-                position: *position,
-                before,
+                position: number(position),
+                before: before.unwrap_or(END),
             });
         }
     }
 
     /// The original that a text is most like, the first of several, with the likeness; None if there is none.
-    fn nearest(
-        &mut self,
-        text: usize,
-        print: &Fingerprint,
-        rarest: &[(u32, u64)],
-    ) -> Option<(usize, f64)> {
+    fn nearest(&mut self, text: usize, print: &'t Fingerprint) -> Option<(usize, f64)> {
         let mut best: Option<(usize, f64)> = None;
-        for original in self.candidates(text, print, rarest) {
+        for original in self.candidates(text, print) {
             let least = best.map_or(self.least, |(_, likeness)| likeness);
             let other = self.texts[original].as_ref()?;
             if let Some(likeness) = print.likeness_from(other, least) {
@@ -208,46 +181,64 @@ impl<'t> Originals<'t> {
     }
 
     /// The originals that may be like a text.
-    fn candidates(
-        &mut self,
-        text: usize,
-        print: &Fingerprint,
-        rarest: &[(u32, u64)],
-    ) -> Vec<usize> {
+    fn candidates(&mut self, text: usize, print: &'t Fingerprint) -> Vec<usize> {
         let (text, size) = (number(text), print.shingles().len());
         let share = self.least / (1.0 + self.least);
-        let mut met = Vec::new();
-        for (position, shingle) in rarest {
-            let mut next = self.newest.get(shingle).copied().unwrap_or(END);
-            while let Some(link) = self.links.get(next as usize) {
-                next = link.before;
-                let original = link.original as usize;
-                let other = self.texts[original].as_ref();
-                let other = other.map_or(0, |other| other.shingles().len());
-                let pair = &mut self.pairs[original];
-                if pair.text != text {
-                    *pair = Pair {
-                        text,
-                        common: Some(0),
-                        needed: number(at_least(size + other, share)),
-                    };
-                    met.push(original);
+        let smallest = class_of(at_least(size, self.least));
+        let mut found = Vec::new();
+        for (position, shingle) in self.rarest(print) {
+            // Of larger originals, these shingles and the rest are too small a share.
+            let rest = size - position;
+            let largest = class_of(at_most(rest, share).saturating_sub(size));
+            for class in smallest..=largest {
+                let mut next = self.newest.get(&(shingle, class)).copied();
+                while let Some(link) = next.and_then(|next| self.links.get(next as usize)) {
+                    next = Some(link.before);
+                    let (original, there) = (link.original as usize, link.position as usize);
+                    let last = std::mem::replace(&mut self.compared[original], text);
+                    let other = self.texts[original].as_ref();
+                    let other = other.map_or(0, |other| other.shingles().len());
+                    let may_be_like = rest.min(other - there) >= at_least(size + other, share);
+                    if last != text && may_be_like {
+                        found.push(original);
+                    }
                 }
-                let rest = (number(size) - position).min(number(other) - link.position);
-                pair.common = pair
-                    .common
-                    .filter(|common| common + rest >= pair.needed)
-                    .map(|common| common + 1);
             }
         }
-        met.retain(|original| self.pairs[*original].common.is_some());
-        met
+        found
     }
+}
+
+/// The class of a size: each has sizes up to an eighth larger than its first.
+fn class_of(size: usize) -> u32 {
+    let bits = size.max(1).ilog2();
+    let eighths = if bits < 3 {
+        size << (3 - bits)
+    } else {
+        size >> (bits - 3)
+    };
+    8 * bits + number(eighths) - 8
 }
 
 /// The number of a text, a link or a shingle. There are fewer than 2^32.
 fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(END)
+}
+
+/// Return the texts with other hashes of their shingles, whose order is that of rarity: the first bits are log2 of the
+/// number of texts with the shingle, 0 if no other text has it.
+///
+/// So two texts with a common frame differ at the beginning of their lists, where a comparison ends early.
+fn by_rarity(texts: Vec<Option<Fingerprint>>) -> Vec<Option<Fingerprint>> {
+    let counts = Counts::of(&texts);
+    let key = |shingle: u64| {
+        let rarity = u64::from(counts.get(shingle).max(1).ilog2());
+        rarity << HASH_BITS | shingle >> (u64::BITS - HASH_BITS)
+    };
+    let texts = texts.into_iter();
+    texts
+        .map(|text| text.map(|text| text.with_hashes(key)))
+        .collect()
 }
 
 /// The number of texts with each shingle, or more: shingles share slots.
@@ -291,7 +282,7 @@ mod tests {
 
     fn found(texts: &[String], least: f64) -> Vec<Copy> {
         let prints: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();
-        copies(&prints, least, |_, _| Ok(())).unwrap()
+        copies(prints, least, |_, _| Ok(())).unwrap()
     }
 
     /// Compare every text with every original before it.

@@ -73,6 +73,16 @@ impl Fingerprint {
         &self.shingles
     }
 
+    /// Return the fingerprint with other hashes of its shingles. Different hashes have to stay different.
+    #[must_use]
+    pub fn with_hashes(mut self, hash: impl Fn(u64) -> u64) -> Self {
+        for shingle in &mut self.shingles {
+            *shingle = hash(*shingle);
+        }
+        self.shingles.sort_unstable();
+        self
+    }
+
     /// Return the share of shingles that two texts have in common, of those that either has: their Jaccard index.
     pub fn likeness(&self, other: &Self) -> f64 {
         self.likeness_from(other, 0.0).unwrap_or(0.0)
@@ -118,6 +128,17 @@ pub fn percent(likeness: f64) -> u32 {
 )]
 pub(crate) fn at_least(size: usize, share: f64) -> usize {
     (share * size as f64 - ROUNDING).ceil() as usize
+}
+
+/// The largest size of a set of which `count` elements are a share. Rounding never makes it less.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "texts have fewer than 2^53 words"
+)]
+pub(crate) fn at_most(count: usize, share: f64) -> usize {
+    (count as f64 / share + ROUNDING) as usize
 }
 
 /// The Jaccard index of two sets with `common` elements in common and `total` in both lists.

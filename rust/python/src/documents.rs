@@ -350,7 +350,7 @@ pub fn _compare(py: Python<'_>, text: Text, others: Vec<Text>) -> PyResult<Vec<(
 pub fn _repeats(py: Python<'_>, texts: Vec<Text>) -> PyResult<Vec<usize>> {
     errors::call_detached(py, || {
         let texts: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();
-        let copies = duplicates::copies(&texts, duplicates::LIKE, |_, _| Ok(()))?;
+        let copies = duplicates::copies(texts, duplicates::LIKE, |_, _| Ok(()))?;
         Ok(copies.into_iter().map(|one| one.text).collect())
     })
 }

@@ -109,14 +109,15 @@ pub(super) fn copies_among(
     let (mut found, mut before) = (Vec::new(), 0);
     for members in scopes {
         let texts: Vec<_> = members.iter().map(|at| texts[*at].take()).collect();
-        let of_scope = copies(&texts, least, |done, _| progress(before + done, total))?;
+        let count = texts.iter().flatten().count();
+        let of_scope = copies(texts, least, |done, _| progress(before + done, total))?;
         found.extend(of_scope.into_iter().map(|copy| Copy {
             text: members[copy.text],
             original: members[copy.original],
             same_as: copy.same_as.map(|same| members[same]),
             ..copy
         }));
-        before += texts.iter().flatten().count();
+        before += count;
     }
     Ok(found)
 }
