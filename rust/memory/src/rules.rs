@@ -10,4 +10,5 @@ pub static RULES: &[&Rule] = &[
     &crate::secrets::SECRET_FIELDS,
     &crate::documents::quotes::QUOTES,
     &crate::conflict::GIT_CONFLICTS,
+    &crate::duplicates::NEAR_DUPLICATES,
 ];
