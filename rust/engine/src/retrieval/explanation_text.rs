@@ -5,8 +5,9 @@ use std::fmt::{self, Display, Formatter};
 use super::explanation::{Because, ByNeighbor, Explanation};
 use super::fuse::DEFAULT_K;
 use super::multiplier::Condition;
-use super::neighbors::{SHARES, gain};
+use super::neighbors::gain;
 use super::request::Fusion;
+use super::request::SHARES;
 use super::speakers::{ANSWERS_SHARE, is_role};
 use crate::calendar::Unit;
 

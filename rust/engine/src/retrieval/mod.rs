@@ -52,7 +52,7 @@ pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
 pub use keywords::{WORDS_OF_PERIODS, has_words};
 pub use multiplier::{Condition, Multiplier};
-pub(crate) use neighbors::NEIGHBORS;
+pub(crate) use request::NEIGHBORS;
 pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup};
 pub use rerank::{RerankDocument, RerankScore, Reranking};
 pub use rerank_text::rerank_text;

@@ -9,17 +9,9 @@ use super::candidates::ScoredCandidates;
 use super::collection::{Reader, Step};
 use super::fused::NeighborContribution;
 use super::order;
+use super::request::SHARES;
 use crate::chunks::{Filters, Side};
 use crate::error::Result;
-use crate::rule;
-
-/// The shares of the best totals at distances 1 and 2 that are added to a document.
-pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
-
-rule! {
-    /// Texts before and after a good result in its file rank higher: an answer seldom repeats the words of its question.
-    pub static NEIGHBORS = "neighbors" { SHARES }
-}
 
 /// Bounds are raised by this, so that rounding leaves no candidate out. Totals are far below 1,000.
 const SLACK: f64 = 1e-9;

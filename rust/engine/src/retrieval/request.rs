@@ -6,10 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::collection::Collection;
 use super::fuzzy::FuzzyChunks;
-use super::neighbors::NEIGHBORS;
 use crate::chunks::{Filters, GroupBy, Selection};
 use crate::named_enum;
 use crate::query::{AliasTable, Connective, Matching};
+use crate::rule;
+
+/// The shares of the best totals of neighbors at distances 1 and 2 that are added to a document.
+pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
+
+rule! {
+    /// Texts before and after a good result in its file rank higher: an answer seldom repeats the words of its question.
+    pub static NEIGHBORS = "neighbors" { SHARES }
+}
 
 named_enum! {
     /// The legs that take part.
