@@ -218,7 +218,7 @@ _TOOLS = (
     _Tool(
         "memory_remember",
         "Save a new memory: a decision with its reason, a finding, a preference. "
-        "Near-duplicates and secrets are refused.",
+        "Names similar memories: supersede those that it replaces. Secrets are refused.",
         (RememberRequest,),
         (
             "title",
@@ -231,6 +231,7 @@ _TOOLS = (
             "allow_secret",
         ),
         {
+            "on_duplicate": "keep: also the same text as a memory; supersede: replace the most similar",
             "valid_until": "A date, or an age such as 30d",
             "stale_after": "When to review it",
             "allow_secret": "Only if the user agreed to keep a secret in it",
@@ -531,8 +532,9 @@ def _sendable(text: str) -> str:
 
 
 _COMMANDS = (
-    (" (--force)", ""),
-    (" (--supersede)", ""),
+    (" (--on-duplicate keep)", ""),
+    (" (--on-duplicate supersede)", ""),
+    (" with by= (--by)", " as `by`"),
     ("`hedgerow list` lists them", "memory_list lists them"),
     ("leave --regex (regex=True) out", "leave regex out"),
     ("; wait for it, or recall with --no-sync", "; wait for it"),

@@ -162,8 +162,9 @@ Category: TypeAlias = Literal["core", "general", "technical", "observation", "ta
 Leg: TypeAlias = Literal["bm25", "semantic"]
 Legs: TypeAlias = Callable[[str, Leg], Iterable[str] | None]
 """Called with a query and a leg; returns keys, best first, or None where there is no such leg."""
-OnDuplicate: TypeAlias = Literal["error", "keep", "supersede"]
-"""What to do with a memory that is there already: refuse it, keep both, or replace the old one."""
+OnDuplicate: TypeAlias = Literal["report", "refuse", "keep", "supersede"]
+"""The treatment of similar memories by `remember`: refuse the same text and report the others, refuse near-duplicates
+too, refuse nothing, or supersede the most similar memory."""
 
 VisitOutcome: TypeAlias = Literal["processed", "modified", "skipped", "failed"]
 EdgeLike: TypeAlias = (

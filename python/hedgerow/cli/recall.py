@@ -74,9 +74,7 @@ def _contract_options(command: F) -> F:
         "default": None,
         "help": "With --budget, the most passages of a file.  [default: 10]",
     },
-    diversify={
-        "help": "With --budget, leave out passages that say nearly the same as a better one."
-    },
+    diversify={"help": "With --budget, leave out near-duplicates of better passages."},
 )
 @sync_option
 @option(

@@ -29,6 +29,8 @@ from .results import (
     RenameResult as RenameResult,
     RootGraph as RootGraph,
     RootStatus as RootStatus,
+    SimilarGroup as SimilarGroup,
+    SimilarMemory as SimilarMemory,
     Skip as Skip,
     Validation as Validation,
     VisitResult as VisitResult,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::chunks::bad_front_matter;
 use crate::document::Document;
 use crate::field_links::{links_in_fields, shown};
+use crate::front_matter::number_of;
 use crate::links::links_in_text;
 use crate::names::{FOLDERS, type_word};
 use crate::nodes::NodeLink;
@@ -193,7 +194,9 @@ impl Fields<'_> {
     fn number(&mut self, name: &str, usual: f64, most: u32) -> f64 {
         let what = format!("a number from 0 to {most}");
         let is_within = |number: &f64| (0.0..=f64::from(most)).contains(number);
-        self.take(name, usual, &what, |value| value.as_f64().filter(is_within))
+        self.take(name, usual, &what, |value| {
+            number_of(value).filter(is_within)
+        })
     }
 
     fn category(&mut self) -> Category {

@@ -116,7 +116,6 @@ pub fn recall(
             request.search.embedding,
             hedgerow_engine::retrieval::Embedding::Vector(_)
         ),
-        sparse: request.search.needs_sparse(setup),
         group_by: request.search.group_by,
         neighbors: setup.counts_neighbors(),
         turns: request.search.needs_turns(setup),

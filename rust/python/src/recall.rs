@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hedgerow_engine::calendar::Time;
 use hedgerow_engine::index::Index;
-use hedgerow_engine::retrieval::{Request, SparseQuery};
+use hedgerow_engine::retrieval::Request;
 use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, RecallFilter};
 use hedgerow_memory::evidence::Evidence;
 use hedgerow_memory::facts::session_id;
@@ -298,9 +298,7 @@ impl PyRecall {
         let dated = dated.first().and_then(Option::as_ref);
         let search = Request {
             today: Some(self.asked.day()),
-            ..options
-                .get()
-                .request(query, dated, &vector, SparseQuery::Absent)
+            ..options.get().request(query, dated, &vector)
         };
         let request = RecallRequest {
             search,

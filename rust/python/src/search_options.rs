@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use hedgerow_engine::chunks::{Filters, GroupBy};
-use hedgerow_engine::retrieval::{Embedding, Mode, Recency, Request, Reranker, SparseQuery};
+use hedgerow_engine::retrieval::{Embedding, Mode, Recency, Request, Reranker};
 use pyo3::prelude::*;
 
 use crate::chunk::PyChunk;
@@ -81,7 +81,6 @@ impl PySearchOptions {
         query: &'a str,
         dated: Option<&'a DatedQuery>,
         vector: &'a Embedded,
-        sparse: SparseQuery<'a>,
     ) -> Request<'a> {
         Request {
             query,
@@ -92,7 +91,6 @@ impl PySearchOptions {
             recency: self.recency(dated),
             mode: self.mode,
             embedding: vector.embedding(),
-            sparse,
             candidate_k: self.candidate_k,
             wanted: self.wanted,
             reranker: self.reranker,

@@ -30,9 +30,7 @@ pub struct Explanation {
     pub keywords: Option<ByKeywords>,
     /// The vector part; None if the hit has no vector, or vectors did not take part.
     pub meaning: Option<ByMeaning>,
-    /// The sparse part; None if the hit has no sparse vector, or these did not take part.
-    pub sparse: Option<BySparse>,
-    /// All of them together.
+    /// The sum of both.
     pub fused: f64,
     /// The parts of the best neighbors, the nearer first.
     pub neighbors: Vec<ByNeighbor>,
@@ -99,19 +97,6 @@ pub struct ByMeaning {
     pub cosine: f64,
     /// The deviation of the cosine from the mean, in standard deviations; of score fusion alone.
     pub deviations: Option<f64>,
-    /// The contribution to the fused score.
-    pub contribution: f64,
-}
-
-/// The sparse part of a score.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct BySparse {
-    /// The rank in the leg, from 0; None when it is too far down for the leg.
-    pub rank: Option<usize>,
-    /// The dot product with the query's sparse vector.
-    pub score: f64,
-    /// The deviation of the score from the mean, in standard deviations.
-    pub deviations: f64,
     /// The contribution to the fused score.
     pub contribution: f64,
 }
@@ -216,9 +201,6 @@ impl Explanation {
         put("fusion", json!(self.fusion.as_str()));
         put("keywords", json!(self.keywords));
         put("meaning", json!(self.meaning));
-        if let Some(sparse) = &self.sparse {
-            put("sparse", json!(sparse));
-        }
         put("coverage", json!(self.coverage));
         put("weight", json!(self.weight));
         put("fused", json!(self.fused));
@@ -254,8 +236,6 @@ struct Keys {
     fusion: String,
     keywords: Option<ByKeywords>,
     meaning: Option<ByMeaning>,
-    #[serde(default)]
-    sparse: Option<BySparse>,
     coverage: Option<f64>,
     weight: Option<f64>,
     fused: f64,
@@ -305,7 +285,6 @@ impl TryFrom<Keys> for Explanation {
                 .ok_or_else(|| unknown("fusion", &keys.fusion))?,
             keywords: keys.keywords,
             meaning: keys.meaning,
-            sparse: keys.sparse,
             fused: keys.fused,
             neighbors: keys.neighbors,
             speaker: keys.speaker,

@@ -3,6 +3,7 @@
 
 pub mod audit;
 pub mod chosen;
+pub mod copies;
 pub mod lint;
 pub mod quotes;
 pub mod selection;
