@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from functools import partial
 from threading import Lock
 from time import perf_counter
 from typing import Any, NoReturn
