@@ -3,6 +3,8 @@
 use jiff::civil::{Date, DateTime, date};
 use jiff::{SignedDuration, ToSpan};
 
+use super::unit::Unit;
+
 pub(super) const EPOCH: Date = date(1970, 1, 1);
 const SECONDS: i64 = 86_400;
 
@@ -31,16 +33,16 @@ pub fn iso_day(day: i32) -> String {
 
 /// The first day of a week, a month or a year, a number of units after that of a day. None outside the years 1
 /// to 9999.
-pub(super) fn first_of(unit: super::Unit, day: i32, after: i32) -> Option<i32> {
+pub(super) fn first_of(unit: Unit, day: i32, after: i32) -> Option<i32> {
     let date = date_of(day);
     let first = match unit {
-        super::Unit::Day => date.checked_add(after.days()),
-        super::Unit::Week => {
+        Unit::Day => date.checked_add(after.days()),
+        Unit::Week => {
             let back = i32::from(date.weekday().to_monday_zero_offset());
             date.checked_add((i64::from(after) * 7 - i64::from(back)).days())
         }
-        super::Unit::Month => date.first_of_month().checked_add(after.months()),
-        super::Unit::Year => date.first_of_year().checked_add(after.years()),
+        Unit::Month => date.first_of_month().checked_add(after.months()),
+        Unit::Year => date.first_of_year().checked_add(after.years()),
     };
     first.ok().filter(|first| first.year() >= 1).map(day_of)
 }

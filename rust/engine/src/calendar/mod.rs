@@ -22,11 +22,13 @@ mod reader;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod unit;
 
 pub use days::{day_of, iso_day};
 pub use names::{NameLength, month_at, weekday_at};
 pub use options::{Edge, moment};
-pub use periods::{NamedPeriod, NamedPeriods, Unit, periods};
+pub use periods::{NamedPeriod, NamedPeriods, periods};
 pub use reader::{
     Instant, Precision, Stated, Time, age, day_at, days_of_numbers, instant, iso_date_time, read,
 };
+pub use unit::Unit;

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use super::periods::Unit;
 use super::tokens::{Token, tokens};
+use super::unit::Unit;
 
 const TABLE: &str = include_str!("names.txt");
 

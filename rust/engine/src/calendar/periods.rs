@@ -1,31 +1,13 @@
 //! The days and periods that a question names (spec/dates.md, "In questions").
 
-use serde::{Deserialize, Serialize};
-
 use jiff::civil::Date;
 
 use super::days::{date_of, day_of, first_of};
 use super::names::{Meaning, MonthName, NAMES, Names, key_of};
 use super::reader::days_of_numbers;
 use super::tokens::{Token, tokens};
-use crate::named_enum;
+use super::unit::Unit;
 use crate::text::whitespace::trim;
-
-named_enum! {
-    /// A unit of the calendar.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Unit {
-        /// A day.
-        Day = "day",
-        /// From Monday to Sunday.
-        Week = "week",
-        /// A month.
-        Month = "month",
-        /// A year.
-        Year = "year",
-    }
-}
 
 /// A day or a longer period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
