@@ -20,6 +20,7 @@ from pathlib import Path
 from hedgerow._engine import _rules, _switch_rule
 from rule_data import Figure
 from rule_data.conversations import measure_conversations
+from rule_data.duplicates import measure_duplicates
 from rule_data.questions import (
     measure_compounds,
     measure_foreign_questions,
@@ -35,6 +36,7 @@ OTHERS = {
     "speaker names": measure_speaker_names,
     "conversations": measure_conversations,
     **SPELLINGS,
+    "near-duplicates": measure_duplicates,
 }
 """The measurement of each rule that is not switched off in searches of the collections."""
 

@@ -18,6 +18,8 @@ pub static RULES: &[&Rule] = &[
     &crate::bm25::SHORT_TEXTS,
     &crate::retrieval::KEYWORD_COVERAGE,
     &crate::retrieval::NEIGHBORS,
+    &crate::retrieval::NAMED_PERIODS,
+    &crate::retrieval::WORDS_OF_PERIODS,
     &crate::retrieval::SPEAKERS,
     &crate::retrieval::FIRST_PERSON,
     &crate::retrieval::ANSWERS,

@@ -278,6 +278,25 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
     read
 }
 
+/// Whether a text has a word that is worth a search: no stop word, and not too short.
+pub fn has_words(text: &str, options: &MatchOptions<'_>) -> bool {
+    let composed: String = text.nfc().collect();
+    let sources: Vec<&str> = whitespace::words(&composed).collect();
+    let mut words: Vec<TextWord> = sources
+        .iter()
+        .map(|source| TextWord::read(source, options.tokenizer))
+        .collect();
+    mark_names(&sources, &mut words);
+    let mut counter = Counter {
+        seen: HashMap::new(),
+        most: MAX_REPEATS,
+        options,
+    };
+    words
+        .iter()
+        .any(|word| counter.judge(word).1 == WordStatus::Kept)
+}
+
 /// Whether a word is excluded, perhaps in parentheses, which group nothing in a query without operators.
 fn is_excluded(source: &str) -> bool {
     is_exclusion(source.trim_start_matches('('))

@@ -21,6 +21,7 @@ pub use ast::{Connective, Operator, Query, Token, TokenKind};
 pub use compile::{compile_fts, compile_fts_text, compile_match, match_expression, plain_signs};
 pub use explain::{QueryExplanation, explain, not_searched_for};
 pub use expression::{MatchExpression, Phrase};
+pub use extended::has_words;
 pub(crate) use extended::{NAMES_AND_SHORT_WORDS, PHRASES_OF_PARTS};
 pub use notices::notices;
 pub use options::{MatchOptions, Matching};

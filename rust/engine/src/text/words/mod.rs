@@ -213,6 +213,13 @@ pub fn is_mark(c: char) -> bool {
     )
 }
 
+/// Whether a character is a letter of a script that is searched by pairs of its units: Han, kana, Hangul, and
+/// Thai and its relatives.
+pub fn is_unspaced(c: char) -> bool {
+    let class = classes::CLASSES.of(c);
+    Kind::of(class).is_some_and(|kind| kind.is_unspaced() && kind != Kind::Symbol)
+}
+
 /// Whether a character is an emoji or a currency sign. Each is a separate word.
 pub fn is_symbol(c: char) -> bool {
     !c.is_ascii() && classes::CLASSES.of(c) == classes::Class::Symbol

@@ -41,7 +41,7 @@ impl Kind {
         self <= Self::Thai
     }
 
-    fn of(class: Class) -> Option<Self> {
+    pub fn of(class: Class) -> Option<Self> {
         match class {
             Class::Symbol => Some(Self::Symbol),
             Class::Cjk | Class::HanForm => Some(Self::Cjk),
