@@ -103,7 +103,8 @@ def forms() -> dict[str, str]:
     found = {}
     for c, both in group.items():
         first = min(both, key=lambda form: (form not in simplified, form))
-        if first != c:
+        # Forms of the same length in UTF-8 are replaced in place. Only rare characters have another.
+        if first != c and len(first.encode()) == len(c.encode()):
             found[c] = first
     return found
 

@@ -177,7 +177,8 @@ pub fn plain_words(text: &str) -> Vec<String> {
     let composed = ComposedText::of(text);
     let mut words = Vec::new();
     for item in ScannedText::of(&composed).items {
-        let text = &composed.text[item.range];
+        let mut buffer = String::new();
+        let text = with_forms(&composed.text, &item, &mut buffer);
         if item.kind.is_unspaced() {
             words.extend(Units::of(text, item.kind, item.has_marks).map(|unit| {
                 let mut word = String::new();
@@ -191,6 +192,17 @@ pub fn plain_words(text: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The text of an item with the forms of Han characters that are searched, which have the same length.
+fn with_forms<'t>(text: &'t str, item: &Item, buffer: &'t mut String) -> &'t str {
+    let text = &text[item.range.clone()];
+    if !item.has_forms || !FOLDINGS.is_on() {
+        return text;
+    }
+    buffer.clear();
+    buffer.extend(text.chars().map(foldings::han_form));
+    buffer
 }
 
 /// Whether a character is part of the word before it, or left out of it.
@@ -302,8 +314,13 @@ impl Tokens<'_> {
 
     /// The pairs of units of a run, and its last unit; of a single unit itself.
     fn pairs(&mut self, item: &Item, is_last: bool) {
-        let composed = self.composed;
-        let run = &composed.text[item.range.clone()];
+        let mut buffer = std::mem::take(&mut self.folded);
+        let run = with_forms(&self.composed.text, item, &mut buffer);
+        self.pairs_of(run, item, is_last);
+        self.folded = buffer;
+    }
+
+    fn pairs_of(&mut self, run: &str, item: &Item, is_last: bool) {
         let mut units = Units::of(run, item.kind, item.has_marks);
         let Some(mut before) = units.next() else {
             return;
@@ -313,7 +330,7 @@ impl Tokens<'_> {
         for unit in units {
             is_single = false;
             let range = at..at + before.len() + unit.len();
-            self.pair(item, before, unit, range);
+            self.pair(item, run, [before, unit], range);
             at += before.len();
             before = unit;
             if self.is_done {
@@ -337,15 +354,16 @@ impl Tokens<'_> {
         }
     }
 
-    fn pair(&mut self, item: &Item, before: &str, unit: &str, range: Range<usize>) {
-        let composed = self.composed;
-        if !item.has_marks && !item.has_forms && range.len() <= units::LONGEST_UNIT {
-            self.emit(Some(&composed.text[range.clone()]), range, false);
+    fn pair(&mut self, item: &Item, run: &str, units: [&str; 2], range: Range<usize>) {
+        if !item.has_marks && range.len() <= units::LONGEST_UNIT {
+            let start = range.start - item.range.start;
+            self.emit(Some(&run[start..start + range.len()]), range, false);
             return;
         }
         self.token.clear();
-        push_unit(&mut self.token, before);
-        push_unit(&mut self.token, unit);
+        for unit in units {
+            push_unit(&mut self.token, unit);
+        }
         self.emit(None, range, false);
     }
 

@@ -23,17 +23,20 @@ fn has_symbol(text: &[u8]) -> bool {
     text.contains(&b'+') || text.contains(&b'#')
 }
 
-/// Whether a sign stands between two letters or two digits. Without an early end the loop works on many bytes in parallel.
+/// Whether a dot stands between two letters, or a sign before three digits. Without an early end the loop works on many bytes in
+/// parallel.
 fn has_inner_sign(text: &[u8]) -> bool {
-    let next = text.get(1..).unwrap_or_default();
-    let after = text.get(2..).unwrap_or_default();
-    let bytes = text.iter().zip(next).zip(after);
-    bytes.fold(false, |any, ((before, sign), after)| {
-        let are_letters = before.is_ascii_alphabetic() & after.is_ascii_alphabetic();
-        let are_digits = before.is_ascii_digit() & after.is_ascii_digit();
+    let from = |start: usize| text.get(start..).unwrap_or_default();
+    let letters = text.iter().zip(from(1)).zip(from(2));
+    let has_letters = letters.fold(false, |any, ((before, sign), after)| {
+        any | ((*sign == b'.') & before.is_ascii_alphabetic() & after.is_ascii_alphabetic())
+    });
+    let digits = text.iter().zip(from(1)).zip(from(2)).zip(from(3));
+    let has_digits = digits.fold(false, |any, (((sign, first), second), third)| {
         let is_sign = matches!(sign, b'.' | b',' | b'\'');
-        any | (are_letters & (*sign == b'.')) | (are_digits & is_sign)
-    })
+        any | (is_sign & first.is_ascii_digit() & second.is_ascii_digit() & third.is_ascii_digit())
+    });
+    has_letters || has_digits
 }
 
 /// The words of a query with their symbols, in order.
@@ -64,6 +67,11 @@ pub(super) fn emit(
     source: impl Fn(Range<usize>) -> Range<usize>,
     visit: &mut dyn FnMut(Token<'_>) -> bool,
 ) -> bool {
+    // Most words have a space after them.
+    match text.as_bytes().get(word.end) {
+        Some(b'+' | b'#' | b'.' | b',' | b'\'' | 0x80..) => {}
+        _ => return true,
+    }
     let Some(sign) = text[word.end..].chars().next() else {
         return true;
     };
