@@ -39,12 +39,12 @@ rule! {
 enum Part {
     /// This text.
     Text(&'static str),
-    /// Bytes of an alphabet, at least and at most so many.
+    /// Bytes of an alphabet, with their least and their greatest number.
     Run(Alphabet, usize, usize),
 }
 use Part::{Run, Text};
 
-/// What a token has to be beyond its form.
+/// A condition on a token of the right form.
 #[derive(Clone, Copy)]
 enum Check {
     /// Enough different characters.
@@ -65,7 +65,7 @@ pub(super) struct Format {
     pub kind: &'static str,
     /// The literals that tell the format from other texts.
     pub literals: &'static [&'static str],
-    /// Bytes before the literal that belong to the token, and how many.
+    /// The alphabet of the bytes before the literal that belong to the token, with their least and their greatest number.
     before: Option<(Alphabet, usize, usize)>,
     parts: &'static [Part],
     check: Check,
@@ -283,7 +283,7 @@ pub(super) static FORMATS: &[Format] = &[
         Check::Entropy,
     ),
     row("npm token", &["npm_"], &[Run(BASE62, 36, 36)], Check::Crc62),
-    // The rest is a macaroon, which begins with its location: pypi.org or test.pypi.org.
+    // After the prefix comes a macaroon, which begins with its location: pypi.org or test.pypi.org.
     row(
         "PyPI token",
         &["pypi-AgEIcHlwaS5vcmc", "pypi-AgENdGVzdC5weXBpLm9yZw"],
