@@ -20,6 +20,7 @@ from pathlib import Path
 from hedgerow._engine import _rules, _switch_rule
 from rule_data import Figure
 from rule_data.conversations import measure_conversations
+from rule_data.duplicates import measure_duplicates
 from rule_data.questions import (
     measure_compounds,
     measure_foreign_questions,
@@ -27,12 +28,15 @@ from rule_data.questions import (
 )
 from rule_data.ranking import RANKED, measure_ranking
 from rule_data.speakers import measure_first_person, measure_speaker_names
+from rule_data.spellings import SPELLINGS
 from rule_page import publish
 
 OTHERS = {
     "first person": measure_first_person,
     "speaker names": measure_speaker_names,
     "conversations": measure_conversations,
+    **SPELLINGS,
+    "near-duplicates": measure_duplicates,
 }
 """The measurement of each rule that is not switched off in searches of the collections."""
 

@@ -319,7 +319,7 @@ def uses_of_a_root() -> list[Use]:
         Use(["import", "jsonl", "memories.jsonl", "--apply"], r"1 memory: 1 new"),
         Use(["lint"], r"Mode: lint"),
         Use(["audit"], r"memories read"),
-        Use(["dedupe"], r"0 duplicates"),
+        Use(["dedupe"], r"No memory is like an older one"),
         Use(["synthesize", "hedgehogs", "--apply"], r"Created from 1 source memory"),
         Use(["doctor"], r"hedgerow doctor: ok"),
         Use(["trust"], r"Nothing to allow"),

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from io import TextIOWrapper
 from typing import Any, TypeVar
@@ -140,8 +139,6 @@ class _Tool:
         }
         if writer is not None and kind in _SIGNED and "by" not in options:
             known["written_by"] = writer
-        if "question_date" in _names(kind):
-            known["question_date"] = datetime.now().astimezone()
         return checked_arguments(kind, known, served=True)
 
 
@@ -179,7 +176,7 @@ _TOOLS = (
     _Tool(
         "memory_recall",
         "Search the memory. Returns excerpts with file and lines, best first. "
-        'A period in the query ("last week") limits the time, unless it is in quotes.',
+        'Memories of a period in the query ("last week") rank higher.',
         (RecallRequest, ContextRequest),
         (
             *("query", "limit", "budget", "depth", "types", "tags", "after", "before", "as_of"),
@@ -221,7 +218,7 @@ _TOOLS = (
     _Tool(
         "memory_remember",
         "Save a new memory: a decision with its reason, a finding, a preference. "
-        "Near-duplicates and secrets are refused.",
+        "Names similar memories: supersede those that it replaces. Secrets are refused.",
         (RememberRequest,),
         (
             "title",
@@ -234,6 +231,7 @@ _TOOLS = (
             "allow_secret",
         ),
         {
+            "on_duplicate": "keep: also the same text as a memory; supersede: replace the most similar",
             "valid_until": "A date, or an age such as 30d",
             "stale_after": "When to review it",
             "allow_secret": "Only if the user agreed to keep a secret in it",
@@ -534,8 +532,9 @@ def _sendable(text: str) -> str:
 
 
 _COMMANDS = (
-    (" (--force)", ""),
-    (" (--supersede)", ""),
+    (" (--on-duplicate keep)", ""),
+    (" (--on-duplicate supersede)", ""),
+    (" with by= (--by)", " as `by`"),
     ("`hedgerow list` lists them", "memory_list lists them"),
     ("leave --regex (regex=True) out", "leave regex out"),
     ("; wait for it, or recall with --no-sync", "; wait for it"),

@@ -42,7 +42,6 @@ __all__ = [
     "Category",
     "ChunkLike",
     "Collection",
-    "ContextKeywords",
     "Cut",
     "DateLike",
     "Durability",
@@ -65,7 +64,6 @@ __all__ = [
     "QuestionDate",
     "RankingBackend",
     "Real",
-    "RecallKeywords",
     "Resident",
     "SearchKeywords",
     "Searchable",
@@ -132,25 +130,6 @@ QuestionDate: TypeAlias = date | str
 """When a question was asked: a text (spec/temporal.md, "Anchor forms"), a datetime or a date."""
 
 
-class ContextKeywords(TypedDict, total=False):
-    """The options of `MemoryRoot.recall` that `MemoryRoot.context` has as well."""
-
-    depth: str
-    as_of: QuestionDate | None
-    include_superseded: bool
-    types: Sequence[str]
-    tags: Sequence[str]
-    after: QuestionDate | None
-    before: QuestionDate | None
-    question_date: QuestionDate | None
-
-
-class RecallKeywords(ContextKeywords, total=False):
-    """The options of `MemoryRoot.recall` that a server knows too."""
-
-    limit: int
-
-
 class SearchKeywords(TypedDict, total=False):
     """The options of `Retriever.search`, for functions that hand them on as `**options`."""
 
@@ -183,8 +162,9 @@ Category: TypeAlias = Literal["core", "general", "technical", "observation", "ta
 Leg: TypeAlias = Literal["bm25", "semantic"]
 Legs: TypeAlias = Callable[[str, Leg], Iterable[str] | None]
 """Called with a query and a leg; returns keys, best first, or None where there is no such leg."""
-OnDuplicate: TypeAlias = Literal["error", "keep", "supersede"]
-"""What to do with a memory that is there already: refuse it, keep both, or replace the old one."""
+OnDuplicate: TypeAlias = Literal["report", "refuse", "keep", "supersede"]
+"""The treatment of similar memories by `remember`: refuse the same text and report the others, refuse near-duplicates
+too, refuse nothing, or supersede the most similar memory."""
 
 VisitOutcome: TypeAlias = Literal["processed", "modified", "skipped", "failed"]
 EdgeLike: TypeAlias = (

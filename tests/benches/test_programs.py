@@ -23,12 +23,6 @@ def test_a_bench_runs(bench, arguments, printed, monkeypatch, capsys):
     assert printed in capsys.readouterr().out
 
 
-def test_the_bench_of_duplicates_runs(collection, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["duplicates.py", str(collection)])
-    runpy.run_path(str(BENCHES / "duplicates.py"), run_name="__main__")
-    assert "another text, most alike" in capsys.readouterr().out
-
-
 def test_the_bench_of_quality_runs(collection, tmp_path, monkeypatch, capsys):
     chart = tmp_path / "chart.svg"
     monkeypatch.setattr(sys, "argv", ["quality.py", str(collection), str(chart)])

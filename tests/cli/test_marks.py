@@ -120,9 +120,22 @@ def test_what_fails(notes: Path, args: list[str], message: str) -> None:
 
 @pytest.mark.usefixtures("notes")
 def test_a_memory_that_supersedes_nothing_says_so() -> None:
-    said = ok("remember", "Rabbits may enter the lower meadow in June.", "--supersede")
-    assert "Superseded: nothing, for no memory says nearly the same" in said
+    supersede = ("--on-duplicate", "supersede")
+    said = ok("remember", "Rabbits may enter the lower meadow in June.", *supersede)
+    assert "Superseded: nothing, since no memory is like it" in said
     again = "Rabbits may enter the lower meadow in June, always."
-    assert "Superseded: notes/" in ok("remember", again, "--supersede")
-    denied = ok("remember", "Rabbits may not enter the lower meadow in June.", "--supersede")
-    assert "Superseded: nothing" in denied
+    assert "Superseded: notes/" in ok("remember", again, *supersede)
+
+
+@pytest.mark.usefixtures("notes")
+def test_similar_memories_are_named_with_the_command_that_supersedes_one() -> None:
+    ok("remember", "Rabbits may enter the lower meadow in June.", "--title", "Rabbits")
+    said = ok("remember", "Rabbits may enter the upper meadow in June.", "--title", "Upper")
+    old, new = "notes/{}-rabbits.md", "notes/{}-upper.md"
+    day = re.search(r"\d{4}-\d\d-\d\d", said)
+    assert day is not None
+    old, new = old.format(day[0]), new.format(day[0])
+    assert f"Similar: {old} (70 %)\n" in said
+    command = f"hedgerow supersede {old} --by {new}"
+    assert f"If it replaces one of them: {command}\n" in said
+    assert f"{old}: superseded by {new}" in ok(*command.split()[1:])

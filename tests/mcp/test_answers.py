@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,14 @@ class TestRecall:
         assert budget is None or tokens_of(found) <= budget
 
     @pytest.mark.parametrize("budget", [None, 200])
-    def test_a_period_narrows_the_time_and_says_so(
-        self, slugs_root: Path, budget: int | None
-    ) -> None:
-        found = answer(slugs_root, "memory_recall", query="slugs yesterday", budget=budget)
-        assert found.splitlines()[-1].startswith("Nothing that was found is from yesterday (")
-        quoted = answer(slugs_root, "memory_recall", query='slugs "yesterday"', budget=budget)
-        assert "yesterday" not in quoted
+    def test_a_period_ranks_and_says_nothing(self, slugs_root: Path, budget: int | None) -> None:
+        day = datetime.now().astimezone().date()
+        put(slugs_root, "notes/day.md", f"---\ndate: {day}\n---\nThe weather, and slugs.\n")
+        found = answer(slugs_root, "memory_recall", query="slugs", budget=budget)
+        assert not found.startswith("[1] notes/day.md")
+        found = answer(slugs_root, "memory_recall", query="slugs hoje", budget=budget)
+        assert found.startswith("[1] notes/day.md")
+        assert "hoje" not in found
 
     def test_files_that_cannot_be_read_are_named_in_the_last_line(self, slugs_root: Path) -> None:
         for number in range(5):
@@ -200,7 +202,7 @@ class TestAudit:
             "has no text (the user may run: hedgerow forget notes/2026-01-02-empty.md --purge)"
         )
         assert told[3] == (
-            "- duplicate: notes/2026-01-04.md says the same as notes/2026-01-03.md (memory_supersede)"
+            "- duplicate: notes/2026-01-04.md has the same text as notes/2026-01-03.md (memory_supersede)"
         )
 
     def test_many_findings_are_counted(self, tmp_path: Path) -> None:
@@ -217,12 +219,19 @@ class TestWriting:
         file = re.fullmatch(r"Wrote (notes/\d{4}-\d\d-\d\d-moles\.md)\.", wrote)
         assert file is not None
         refused = refusal(slugs_root, "memory_remember", title="M", text="Leave the moles be.")
-        assert f"{file[1]} says the same" in refused
+        assert f"{file[1]} has the same text" in refused
+        assert refused.endswith('or replace that memory with on_duplicate="supersede"')
+        alike = answer(slugs_root, "memory_remember", title="M", text="Leave the moles be now.")
+        assert re.fullmatch(
+            rf"Wrote (\S+)\. Similar: {file[1]} \(66 %\)\. If it replaces one, call memory_supersede with that as "
+            r"`old` and \1 as `by`\.",
+            alike,
+        )
         instead = answer(
             slugs_root, "memory_remember", title="M", text="Leave the moles be.",
             on_duplicate="supersede",
         )  # fmt: skip
-        assert instead.endswith(f"-m.md, in place of {file[1]}.")
+        assert f"-1.md, in place of {file[1]}. Similar: " in instead
 
     def test_a_memory_that_no_recall_finds_is_reported(self, slugs_root: Path) -> None:
         put(slugs_root, "hedgerow.json", '{"schemaVersion": 1, "indexRoot": "decisions"}')

@@ -1,4 +1,4 @@
-"""Duplicates: memories that exist already, and copies of each other."""
+"""Duplicates: memories with the same text as others, and those that are like others."""
 
 from __future__ import annotations
 
@@ -10,16 +10,24 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow._engine import _likeness, _repeats, _words_of
+from hedgerow._engine import LIKE, _compare, _repeats
+from hedgerow.memory import SimilarMemory
+from hedgerow.memory.remembering import MOST_SIMILAR, WRAPUP_SECTIONS
 from memory_doubles import put
 
 HEDGE = "We cut the hedge in August, after the birds have left the nests."
 MARCH = HEDGE.replace("August", "March")
+
+
+def _likeness(one: str, other: str) -> float:
+    """Return the likeness of two texts."""
+    return _compare(one, [other])[0][1]
 
 
 def refused(root: MemoryRoot, text: str) -> str:
@@ -35,89 +43,158 @@ class TestRemember:
         "text",
         [
             HEDGE,
-            f"# Another title\n\n- **{HEDGE.upper()}**",
+            f"# Another title\n\n{HEDGE.upper()}",
             HEDGE.replace(" ", "\n\n"),
             HEDGE.replace("A", "\N{FULLWIDTH LATIN CAPITAL LETTER A}"),
         ],
     )
-    def test_what_says_the_same_is_refused(self, root: MemoryRoot, text: str) -> None:
+    def test_the_same_text_is_refused(self, root: MemoryRoot, text: str) -> None:
         there = root.remember(HEDGE, title="Hedge").file
         assert refused(root, text) == (
-            f'nothing was written: {there} says the same; keep both with on_duplicate="keep" '
-            '(--force), or put the new one in its place with on_duplicate="supersede" (--supersede)'
+            f'nothing was written: {there} has the same text; keep both with on_duplicate="keep" '
+            '(--on-duplicate keep), or replace that memory with on_duplicate="supersede" '
+            "(--on-duplicate supersede)"
         )
         assert len(list(root.path.glob("notes/*.md"))) == 1
 
-    def test_what_says_nearly_the_same_is_refused(self, root: MemoryRoot) -> None:
+    def test_a_near_duplicate_is_written_and_named(self, root: MemoryRoot) -> None:
         there = root.remember(HEDGE, title="Hedge").file
-        assert f"{there} says nearly the same (86% of the words)" in refused(root, MARCH)
+        done = root.remember(MARCH, title="March")
+        assert done.indexed
+        assert done.similar == (SimilarMemory(there, _likeness(HEDGE, MARCH)),)
+        assert str(done.similar[0]) == f"{there} (80 %)"
+        assert done.to_dict()["similar"] == [{"file": there, "likeness": done.similar[0].likeness}]
 
-    def test_the_most_alike_is_named(self, root: MemoryRoot) -> None:
-        root.remember(HEDGE, title="August")
-        march = root.remember(MARCH, title="March", on_duplicate="keep").file
-        assert f"{march} says the same" in refused(root, MARCH)
+    def test_the_most_similar_are_named_first(self, root: MemoryRoot) -> None:
+        further = ["Now", "we", "rest", "there", "too", "all"]
+        texts = [f"{HEDGE} {' '.join(further[:count])}" for count in range(1, len(further) + 1)]
+        files = [root.remember(one, title="Hedge", on_duplicate="keep").file for one in texts]
+        similar = root.remember(HEDGE, title="Hedge").similar
+        expected = sorted(
+            (-_likeness(HEDGE, one), file) for one, file in zip(texts, files, strict=True)
+        )
+        assert [(-one.likeness, one.file) for one in similar] == expected[:MOST_SIMILAR]
 
     @pytest.mark.parametrize(
-        "text", ["We cut the hedge.", f"{HEDGE} The ladder is at Tom's, the shears are blunt."]
+        "text",
+        [
+            "We cut the hedge.",
+            f"{HEDGE} The ladder is at Tom's, the shears are blunt, and it rains.",
+        ],
     )
-    def test_what_says_something_else_is_written(self, root: MemoryRoot, text: str) -> None:
+    def test_another_text_has_no_similar_memory(self, root: MemoryRoot, text: str) -> None:
         root.remember(HEDGE, title="Hedge")
-        assert root.remember(text, title="Hedge").indexed
+        done = root.remember(text, title="Hedge")
+        assert (done.indexed, done.similar) == (True, ())
+        assert "similar" not in done.to_dict()
 
     def test_texts_without_words_are_never_the_same(self, root: MemoryRoot) -> None:
-        root.remember("…", title="!")
-        assert root.remember("…", title="!").indexed
+        root.remember("\N{HORIZONTAL ELLIPSIS}", title="!")
+        assert root.remember("\N{HORIZONTAL ELLIPSIS}", title="!").indexed
 
-    def test_both_are_kept(self, root: MemoryRoot) -> None:
+    @pytest.mark.parametrize("text", [HEDGE, MARCH])
+    def test_refuse_refuses_near_duplicates_too(self, root: MemoryRoot, text: str) -> None:
+        there = root.remember(HEDGE, title="Hedge", on_duplicate="refuse").file
+        with pytest.raises(
+            HedgerowError, match=f"{there} (has the same text|is 80 % like it)"
+        ) as raised:
+            root.remember(text, title="Again", on_duplicate="refuse")
+        assert raised.value.code == "duplicate_memory"
+        assert len(list(root.path.glob("notes/*.md"))) == 1
+
+    @pytest.mark.parametrize("text", [HEDGE, MARCH])
+    def test_keep_refuses_nothing(self, root: MemoryRoot, text: str) -> None:
         first = root.remember(HEDGE, title="Hedge")
-        second = root.remember(HEDGE, title="Hedge", on_duplicate="keep")
+        second = root.remember(text, title="Hedge", on_duplicate="keep")
         assert first.file != second.file
         assert second.superseded is None
+        assert [one.file for one in second.similar] == [first.file]
 
-    def test_the_new_one_takes_the_place_of_the_old(self, root: MemoryRoot) -> None:
+    @pytest.mark.parametrize("text", [HEDGE, MARCH])
+    def test_supersede_replaces_the_most_similar(self, root: MemoryRoot, text: str) -> None:
+        other = root.remember(f"{HEDGE} And in May.", title="May")
         old = root.remember(HEDGE, title="Hedge")
-        new = root.remember(MARCH, title="Hedge", on_duplicate="supersede")
+        new = root.remember(text, title="Hedge", on_duplicate="supersede")
         assert new.superseded == old.file
         assert new.to_dict()["superseded"] == old.file
-        assert [one.file for one in root.recall("hedge")] == [new.file]
+        assert [one.file for one in new.similar] == [other.file]
+        assert {one.file for one in root.recall("hedge")} == {new.file, other.file}
         assert root.validity(old.file).by == (new.file,)
 
-    def test_without_a_duplicate_nothing_is_superseded(self, root: MemoryRoot) -> None:
+    def test_without_a_similar_memory_nothing_is_superseded(self, root: MemoryRoot) -> None:
         done = root.remember(HEDGE, title="Hedge", on_duplicate="supersede")
         assert done.superseded is None
         assert "superseded" not in done.to_dict()
 
-    def test_what_no_longer_holds_may_be_said_again(self, root: MemoryRoot) -> None:
+    def test_a_memory_that_no_longer_holds_does_not_count(self, root: MemoryRoot) -> None:
         root.retract(root.remember(HEDGE, title="Hedge").file)
+        assert root.remember(MARCH, title="Hedge").similar == ()
         assert root.remember(HEDGE, title="Hedge").indexed
 
     def test_files_written_by_hand_count_after_a_sync(self, root: MemoryRoot) -> None:
         put(root.path, "notes/by-hand.md", f"---\ntags: [hedge]\n---\n\n{HEDGE}\n")
         root.sync()
-        assert "notes/by-hand.md says the same" in refused(root, HEDGE)
+        assert "notes/by-hand.md has the same text" in refused(root, HEDGE)
 
     def test_a_file_that_is_gone_is_no_duplicate(self, root: MemoryRoot) -> None:
         (root.path / root.remember(HEDGE, title="Hedge").file).unlink()
-        assert root.remember(HEDGE, title="Hedge").indexed
+        assert root.remember(HEDGE, title="Hedge").similar == ()
 
     def test_a_damaged_index_is_made_anew(self, root: MemoryRoot) -> None:
         there = root.remember(HEDGE, title="Hedge").file
         root.close()
         (root.path / ".hedgerow/index.db").write_bytes(b"no index")
-        assert f"{there} says the same" in refused(root, HEDGE)
+        assert f"{there} has the same text" in refused(root, HEDGE)
 
-    def test_a_choice_that_is_none_is_refused(self, root: MemoryRoot) -> None:
+    def test_an_unknown_choice_is_refused(self, root: MemoryRoot) -> None:
         with pytest.raises(InvalidInputError) as raised:
             root.remember(HEDGE, title="T", on_duplicate="ignore")  # type: ignore[arg-type]
         assert raised.value.message == (
-            "on_duplicate must be one of error, keep, supersede, not 'ignore'"
+            "on_duplicate must be one of report, refuse, keep, supersede, not 'ignore'"
         )
 
     def test_a_long_text_is_compared_whole(self, root: MemoryRoot) -> None:
         text = " ".join(f"word{number}" for number in range(5000))
         root.remember(text, title="Long")
-        assert "says the same" in refused(root, text)
-        assert root.remember(text[: len(text) // 2], title="Half").indexed
+        assert "has the same text" in refused(root, text)
+        assert root.remember(text[: len(text) // 2], title="Half").similar == ()
+
+    def test_a_text_with_a_common_beginning_is_found_among_many(self, root: MemoryRoot) -> None:
+        frame = " ".join(f"word{number}" for number in range(200))
+        for number in range(40):
+            put(root.path, f"notes/n{number}.md", f"{frame} closing{number}\n")
+        root.sync()
+        assert "notes/n31.md has the same text" in refused(root, f"{frame} closing31")
+
+
+class TestOtherWriters:
+    """`supersede` with a text refuses the same text, `wrapup` none; both name similar memories."""
+
+    def test_supersede(self, root: MemoryRoot) -> None:
+        old = root.remember("Hedges are cut in spring.", title="Spring").file
+        there = root.remember(HEDGE, title="Hedge").file
+        with pytest.raises(HedgerowError) as raised:
+            root.supersede(old, text=HEDGE)
+        assert raised.value.code == "duplicate_memory"
+        assert raised.value.message == (
+            f"nothing was written: {there} has the same text; name that memory with by= (--by)"
+        )
+        with pytest.raises(HedgerowError, match=f"{old} has the same text$"):
+            root.supersede(old, text="hedges are cut in spring.")
+        done = root.supersede(old, text=MARCH)
+        assert [one.file for one in done.similar] == [there]
+        # The old memory is not named, though it is like the new one.
+        assert root.supersede(there, text=HEDGE.replace("cut", "trim")).similar == ()
+
+    def test_wrapup(self, root: MemoryRoot) -> None:
+        sections = "\n\n".join(f"## {name}\n\n{HEDGE}" for name in WRAPUP_SECTIONS)
+        first = root.wrapup(sections, title="Monday")
+        assert first.similar == ()
+        again = root.wrapup(sections, title="Tuesday")
+        assert again.similar == (SimilarMemory(first.file, 1.0),)
+        third = root.wrapup(f"{sections}\n\nThe shears are blunt.", title="Wednesday")
+        assert {one.file for one in third.similar} == {first.file, again.file}
+        assert third.to_dict()["similar"][0]["likeness"] < 1
 
 
 class TestAtOnce:
@@ -156,12 +233,14 @@ class TestAtOnce:
 class TestDedupe:
     @pytest.fixture
     def copies(self, tmp_path: Path) -> MemoryRoot:
-        """Three copies, of which the second is the oldest, a near-duplicate, and two others."""
+        """Three copies, of which the second is the oldest, a near-duplicate twice, and two others."""
         put(tmp_path, "notes/a.md", f"---\ndate: 2026-02-01\n---\n{HEDGE}\n")
         put(tmp_path, "notes/b.md", f"---\ndate: 2025-02-01\n---\n# Hedge\n\n{HEDGE}\n")
-        put(tmp_path, "notes/c.md", f"*{HEDGE}*\n")
+        put(tmp_path, "notes/c.md", f"{HEDGE.upper()}\n")
         put(tmp_path, "notes/d.md", f"---\ndate: 2026-03-01\n---\n{MARCH}\n")
+        put(tmp_path, "notes/d2.md", f"{MARCH}\n")
         put(tmp_path, "notes/e.md", "# Empty\n")
+        put(tmp_path, "notes/e2.md", "# Empty\n")
         put(tmp_path, "notes/f.md", f"---\nretracted: true\n---\n{HEDGE}\n")
         return MemoryRoot.open(tmp_path)
 
@@ -169,27 +248,59 @@ class TestDedupe:
         before = {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
         plan = copies.process("dedupe")
         assert plan.summary == (
-            "2 duplicates.",
-            "notes/a.md: would be superseded by notes/b.md, which says the same.",
-            "notes/c.md: would be superseded by notes/b.md, which says the same.",
-            "notes/d.md says nearly the same as notes/b.md (86% of the words): left as it is.",
+            "1 group: 3 with the same text, 1 similar.",
+            "notes/a.md has the same text as notes/b.md: would be superseded by it.",
+            "notes/c.md has the same text as notes/b.md: would be superseded by it.",
+            "notes/d.md is 80 % like notes/b.md: left as it is.",
+            "notes/d2.md has the same text as notes/d.md: would be superseded by it.",
         )
-        assert plan.files == ("notes/b.md", "notes/a.md", "notes/c.md")
+        assert plan.files == ("notes/b.md", "notes/a.md", "notes/c.md", "notes/d.md", "notes/d2.md")
+        likeness = _likeness(HEDGE, MARCH)
+        similar = {
+            "notes/a.md": 1,
+            "notes/c.md": 1,
+            "notes/d.md": likeness,
+            "notes/d2.md": likeness,
+        }
+        [group] = plan.groups
+        assert (group.file, {one.file: one.likeness for one in group.similar}) == (
+            "notes/b.md",
+            similar,
+        )
+        assert plan.to_dict()["groups"][0]["similar"][0] == {"file": "notes/a.md", "likeness": 1.0}
         assert not plan.applied
         assert before == {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
 
-    def test_the_oldest_takes_the_place_of_the_others(self, copies: MemoryRoot) -> None:
+    def test_the_oldest_supersedes_those_with_the_same_text(self, copies: MemoryRoot) -> None:
         done = copies.process("dedupe", apply=True)
         assert done.applied
-        assert set(done.files) == {"notes/a.md", "notes/b.md", "notes/c.md"}
+        assert set(done.files) == {f"notes/{name}.md" for name in ("a", "b", "c", "d", "d2")}
         assert {one.file for one in copies.recall("hedge")} == {"notes/b.md", "notes/d.md"}
-        assert copies.process("dedupe").summary[0] == "0 duplicates."
+        assert copies.process("dedupe").summary[0] == "1 group: 0 with the same text, 1 similar."
+
+    def test_above_marks_similar_memories_too(self, copies: MemoryRoot) -> None:
+        plan = copies.process("dedupe", above=0.9)
+        assert [one.file for one in plan.groups] == ["notes/b.md", "notes/d.md"]
+        done = copies.process("dedupe", apply=True, above=0.8)
+        assert done.summary[1:] == (
+            "notes/a.md has the same text as notes/b.md: superseded by it.",
+            "notes/c.md has the same text as notes/b.md: superseded by it.",
+            "notes/d.md is 80 % like notes/b.md: superseded by it.",
+            "notes/d2.md is 80 % like notes/b.md: superseded by it.",
+        )
+        assert {one.file for one in copies.recall("hedge")} == {"notes/b.md"}
+        assert copies.process("dedupe").summary == ("No memory is like an older one.",)
+
+    @pytest.mark.parametrize(("mode", "above"), [("dedupe", 0.5), ("dedupe", 1.1), ("lint", 0.9)])
+    def test_above_has_bounds_and_a_mode(self, root: MemoryRoot, mode: Any, above: float) -> None:
+        with pytest.raises(InvalidInputError, match="above"):
+            root.process(mode, above=above)
 
     def test_restore_undoes_it(self, copies: MemoryRoot) -> None:
         before = {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
         copies.process("dedupe", apply=True)
-        copies.restore("notes/a.md")
-        copies.restore("notes/c.md")
+        for name in ("a", "c", "d2"):
+            copies.restore(f"notes/{name}.md")
         after = {file: file.read_bytes() for file in copies.path.glob("notes/*.md")}
         assert after == before
 
@@ -199,118 +310,101 @@ class TestDedupe:
         assert [(one.path, one.code) for one in done.unreadable] == [
             ("notes/a.md", "invalid_front_matter")
         ]
-        assert set(done.files) == {"notes/b.md", "notes/c.md"}
+        assert "notes/a.md" not in done.files
 
-    def test_only_what_is_asked_for_is_compared(self, copies: MemoryRoot) -> None:
-        assert copies.process("dedupe", topic="pears").summary == ("0 duplicates.",)
-        assert copies.process("dedupe", since="2026-01-15").summary[0] == "0 duplicates."
+    def test_only_selected_memories_are_compared(self, copies: MemoryRoot) -> None:
+        nothing = "No memory is like an older one."
+        assert copies.process("dedupe", topic="pears").summary == (nothing,)
+        assert copies.process("dedupe", since="2026-02-15").summary[0] == nothing
+
+    def test_memories_of_different_scopes_are_no_copies(self, tmp_path: Path) -> None:
+        for user in ("ana", "ben", "cleo"):
+            put(tmp_path, f"notes/{user}.md", f"---\nscope: {{user: {user}}}\n---\n{HEDGE}\n")
+        put(tmp_path, "notes/ana-2.md", f"---\nscope: {{user: ana}}\n---\n{HEDGE}\n")
+        root = MemoryRoot.open(tmp_path)
+        assert [one.file for one in root.process("dedupe").groups] == ["notes/ana-2.md"]
+        assert [one.file for one in root.audit().findings] == ["notes/ana.md"]
 
 
-class TestSameness:
-    def test_the_title_does_not_count(self) -> None:
-        assert _words_of("# Title\n\nText *here*.") == _words_of("text here") == ["text", "here"]
-        assert _words_of("# Only a title") == ["only", "a", "title"]
+class TestLikeness:
+    """The rule: the share of common words, signs and pairs of neighbors, of those that either text has."""
+
+    TEXT = (
+        "We cut the hedge in August, after the birds have left the nests. The cuttings go on the heap. "
+        "Leave two metres at the gate, and 30 cm of the old wood."
+    )
+
+    EDITS: ClassVar[dict[str, tuple[str, str]]] = {
+        "case and white space": ("hedge in", "HEDGE\n\nin"),
+        "a sign": ("August,", "August"),
+        "a number": ("30 cm", "45 cm"),
+        "a negation": ("We cut", "We never cut"),
+        "a word": ("August", "March"),
+        "the order of sentences": (f"{TEXT[:64]} {TEXT[65:95]}", f"{TEXT[65:95]} {TEXT[:64]}"),
+    }
+
+    @pytest.mark.parametrize("edit", EDITS)
+    def test_a_copy_with_one_edit_is_like_the_text(self, edit: str) -> None:
+        edited = self.TEXT.replace(*self.EDITS[edit])
+        assert edited != self.TEXT
+        assert LIKE < _likeness(self.TEXT, edited) <= 1
+        [(is_same, likeness)] = _compare(self.TEXT, [edited])
+        assert is_same == (edit == "case and white space") == (likeness == 1)
+
+    def test_more_edits_make_texts_less_alike(self) -> None:
+        edited = [self.TEXT]
+        for edit in ("a sign", "a number", "a negation", "a word"):
+            edited.append(edited[-1].replace(*self.EDITS[edit]))
+        edited.append(f"{edited[-1][70:]} {edited[-1][:70]}")
+        found = [_likeness(self.TEXT, one) for one in edited]
+        assert found == sorted(set(found), reverse=True)
+
+    @pytest.mark.parametrize(
+        ("text", "edited", "other"),
+        [
+            (
+                "刺猬在树篱下冬眠，直到三月。",
+                "刺猬在树篱下冬眠，直到四月。",
+                "我们在八月修剪树篱。",
+            ),
+            (
+                "ハリネズミは生け垣の下で冬眠する。",
+                "ハリネズミは生け垣の中で冬眠する。",
+                "八月に生け垣を刈る。",
+            ),
+            ("เม่นจำศีลใต้พุ่มไม้ในฤดูหนาว", "เม่นจำศีลใต้พุ่มไม้ในฤดูฝน", "เราตัดพุ่มไม้ในเดือนสิงหาคม"),
+            (
+                "고슴도치는 울타리 밑에서 겨울잠을 잔다.",
+                "고슴도치는 울타리 옆에서 겨울잠을 잔다.",
+                "팔월에 울타리를 자른다.",
+            ),
+            (
+                "Ёж зимует под живой изгородью до марта.",
+                "Ёж зимует под живой изгородью до мая.",
+                "Мы стрижём её в августе.",
+            ),
+        ],
+    )
+    def test_it_works_in_every_script(self, text: str, edited: str, other: str) -> None:
+        assert LIKE < _likeness(text, edited) < 1
+        assert _likeness(text, other) < LIKE / 2
 
     def test_many_texts_take_near_linear_time(self) -> None:
         chosen = random.Random(1)  # noqa: S311 - no secret
-        texts = [
-            " ".join(f"w{chosen.paretovariate(0.7):.0f}" for _ in range(60)) for _ in range(10_000)
+        frame = " ".join(f"f{number}" for number in range(60))
+        frequent = [
+            " ".join(f"w{chosen.paretovariate(0.7):.0f}" for _ in range(60)) for _ in range(5_000)
         ]
+        framed = [f"{frame} {number} {chosen.random()}" for number in range(5_000)]
         began = time.process_time()
-        _repeats(texts)
+        _repeats([*frequent, *framed])
         assert time.process_time() - began < 20
 
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
-            ("Keep it at -18 degrees.", "Keep it at 18 degrees."),
-            ("Keep it at \u221218 degrees.", "Keep it at 18 degrees."),
-            ("The job is written in C++ for speed.", "The job is written in C# for speed."),
-            ("The job is written in C for speed.", "The job is written in C++ for speed."),
-            ("Alert if x > 3 in the log.", "Alert if x < 3 in the log."),
-            ("Alert if x >= 3 in the log.", "Alert if x > 3 in the log."),
-            ("Alert if a<b in the log.", "Alert if a>b in the log."),
-            ("The price is 5 \u20ac a plant.", "The price is 5 % a plant."),
-            ("The size is 3 * 4 metres there.", "The size is 3 + 4 metres there."),
-            ("We cut the hedge in August.", "We cut the hedge in August?"),
-            ("We cut the hedge in August.", "We never cut the hedge in August."),
-            ("You should cut the hedge.", "You shouldn't cut the hedge."),
-            ("We do cut the hedge in May.", "We don\u2019t cut the hedge in May."),
-            ("Wir schneiden im August die Hecke.", "Wir schneiden im August keine Hecke."),
-            ("The deploy went to \u2705 today.", "The deploy went to \u274c today."),
-            (
-                "Deploys are allowed on Fridays for all.",
-                "Deploys are disallowed on Fridays for all.",
-            ),
-            ("The cache is enabled in the tests.", "The cache is disabled in the tests."),
-            ("Deploy it with the flag in the end.", "Deploy it without the flag in the end."),
-            ("Das Betreten ist hier im Haus erlaubt.", "Das Betreten ist hier im Haus unerlaubt."),
-            ("Dat is in dit huis wel mogelijk.", "Dat is in dit huis wel onmogelijk."),
-            ("Ana reports to Bob in the garden.", "Bob reports to Ana in the garden."),
-            ("First cut the hedge, then mow.", "Then mow, first cut the hedge."),
-            ("All of them are in [0, 1] here.", "All of them are in (0, 1) here."),
-            ("Mix it in the ratio of 1:2 for all.", "Mix it in the ratio of 2:1 for all."),
-            ("Take at most 10 mg of it a day.", "Take at most 10 g of it a day."),
-            ("The field has 10² metres here.", "The field has 102 metres here."),
-            ("- [x] water the plants", "- [ ] water the plants"),
-            ("~~Use tabs~~ in this project.", "Use tabs in this project."),
-            ("Run `a && b` in the build.", "Run `a || b` in the build."),
-            ("القطط تدخل الحديقة كل يوم.", "القطط لا تدخل الحديقة كل يوم."),
-            ("बिल्लियाँ बगीचे में आती हैं रोज़।", "बिल्लियाँ बगीचे में नहीं आती हैं रोज़।"),
-        ],
-    )
-    def test_symbols_and_negations_count(self, one: str, other: str) -> None:
-        assert _words_of(one) != _words_of(other)
-        assert _likeness(one, [other]) == [0]
-        assert _repeats([one, other]) == []
 
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
-            ("- cut *the* hedge", "1. cut **the** hedge"),
-            ("> cut the hedge", "cut the <b>hedge</b>"),
-            ("Cut, the \u201chedge\u201d \u2014 now.", "Cut the hedge now"),
-            ("| cut | the |\n|-----|:---|\n| hedge | now |", "cut the\n\n---\n\nhedge now"),
-            ("we don\u2019t cut", "we don't cut"),
-            ("see [[hedge]] and [the hedge](hedge.md)", "see hedge and the hedge(hedge.md)"),
-            ("the hedge (in August)", "the hedge in August"),
-            ("see <https://example.org/a>", "see https://example.org/a"),
-        ],
-    )
-    def test_markup_and_punctuation_do_not(self, one: str, other: str) -> None:
-        expected = [word for word in _words_of(other) if word != "1"]
-        assert [word for word in _words_of(one) if word != "1"] == expected
-
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
-            ("كِتَابٌ جديد", "كتاب جديد"),
-            ("בַּיִת גדול", "בית גדול"),
-            ("co\u00adoperate here", "cooperate here"),
-            ("o\ufb03ce hours", "office hours"),
-            ("\u1109\u1165울에서", "서울에서"),
-            ("刺猬在树篱下冬眠。", "刺猬在树篱下冬眠"),
-        ],
-    )
-    def test_points_forms_and_ligatures_do_not(self, one: str, other: str) -> None:
-        assert _words_of(one) == _words_of(other) != []
-
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [("किताब की", "किताब के"), ("ปีนี้", "ปูนี้"), ("한국", "한글"), ("刺猬冬眠", "刺猬不冬眠")],
-    )
-    def test_vowel_signs_are_letters(self, one: str, other: str) -> None:
-        assert _words_of(one) != _words_of(other)
-
-    def test_a_run_of_accents_takes_linear_time(self) -> None:
-        assert (
-            len(_words_of("a" + "\N{COMBINING ACUTE ACCENT}\N{COMBINING DOT BELOW}" * 200_000)) <= 2
-        )
-
-
-@pytest.mark.parametrize("on_duplicate", ["error", "keep", "supersede"])
+@pytest.mark.parametrize("on_duplicate", ["report", "refuse", "keep", "supersede"])
 def test_an_empty_root_has_no_duplicates(
     tmp_path: Path, on_duplicate: hr.typing.OnDuplicate
 ) -> None:
     root = MemoryRoot.open(tmp_path)
-    assert root.remember(HEDGE, title="Hedge", on_duplicate=on_duplicate).superseded is None
+    done = root.remember(HEDGE, title="Hedge", on_duplicate=on_duplicate)
+    assert (done.superseded, done.similar) == (None, ())

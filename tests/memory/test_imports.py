@@ -519,13 +519,14 @@ class TestOddRecords:
             (export / f"conversations-{at:03}.json").write_text(text)
         (export / "user.json").write_text("{}")
         done = root.import_from(export, "chatgpt", apply=True)
-        assert done.counts == {"new": 2}
+        assert done.counts == {"new": 1, "same": 1}
+        assert done.memories[1].file == done.memories[0].file
         assert [one.path for one in done.unreadable] == ["conversations-001.json"]
         with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
             for file in sorted(export.iterdir()):
                 archive.write(file, f"top/{file.name}")
         again = root.import_from(tmp_path / "export.zip", "chatgpt")
-        assert again.counts == {"unchanged": 2}
+        assert again.counts == {"unchanged": 1, "same": 1}
 
     def test_odd_messages_of_claude(self, root: MemoryRoot, tmp_path: Path) -> None:
         said = {"sender": "human", "content": [{"type": "text", "text": "a quince"}]}
@@ -668,3 +669,61 @@ def test_a_type_without_a_folder_is_kept(root: MemoryRoot, tmp_path: Path) -> No
     assert stated == [f'type: "{one}"' for one in words]
     assert root.list(type="team-meeting").count == 1
     assert moved(root, "jsonl", source).counts == {"unchanged": 5}
+
+
+class TestSimilar:
+    """An import skips the same text, and names the memory that a new one is most like."""
+
+    SAID = "Cut the hedge in August, after the birds have left the nests."
+
+    def records(self, root: MemoryRoot, *records: dict[str, Any]) -> Path:
+        source = root.path.parent / "memories.jsonl"
+        source.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+        return source
+
+    def test_the_same_text_is_skipped_and_a_near_duplicate_named(self, root: MemoryRoot) -> None:
+        there = root.remember(self.SAID, title="Hedge").file
+        march = {"id": "2", "text": self.SAID.replace("August", "March"), "title": "March"}
+        source = self.records(
+            root,
+            {"id": "1", "text": self.SAID.upper(), "title": "Copy"},
+            march,
+            {**march, "id": "3", "title": "March again"},
+            {"id": "4", "text": "Beer drowns slugs.", "title": "Beer"},
+        )
+        for apply in (False, True):
+            done = root.import_from(source, "jsonl", apply=apply)
+            assert done.counts == {"new": 2, "same": 2}
+            copy, near, again, other = done.memories
+            assert (copy.file, again.file) == (there, near.file)
+            assert [one.file for one in near.similar] == [there]
+            assert near.similar[0].percent == 80
+            assert other.similar == ()
+            assert (root.path / near.file).exists() == apply
+        assert near.to_dict()["similar"][0]["file"] == there
+        assert moved(root, "jsonl", source).counts == {"unchanged": 2, "same": 2}
+
+    def test_memories_of_other_scopes_and_ended_ones_do_not_count(self, root: MemoryRoot) -> None:
+        root.retract(root.remember(self.SAID, title="Hedge").file)
+        source = self.records(
+            root,
+            {"id": "1", "text": self.SAID, "scope": {"user": "ana"}},
+            {"id": "2", "text": self.SAID, "scope": {"user": "ben"}},
+            {"id": "3", "text": self.SAID},
+        )
+        assert moved(root, "jsonl", source).counts == {"new": 3}
+
+    def test_notes_that_others_link_to_by_name_are_written(self, root: MemoryRoot) -> None:
+        vault = root.path.parent / "vault"
+        for name in ("Ana", "Ben"):
+            put(
+                vault,
+                f"{name}.md",
+                f"# {name}\n\n## Meetings\n\nNone yet. See [[Ana]] and [[Ben]].\n",
+            )
+        done = moved(root, "obsidian", vault)
+        assert done.counts == {"new": 2}
+        first, second = done.memories
+        assert first.similar == ()
+        assert str(second.similar[0]) == "notes/Ana.md (100 %)"
+        assert root.graph().unresolved == ()

@@ -159,9 +159,10 @@ class TestReading:
     def test_lint_and_dedupe(self, both: MemoryRoot, ana: MemoryRoot) -> None:
         put(both.path, "notes/ben-copy.md", f"---\nscope: {{user: ben}}\n---\n{OTTER}\n")
         put(both.path, "notes/ana-copy.md", f"---\nscope: {{user: ana}}\n---\n{OTTER}\n")
-        assert both.process("dedupe").summary[0] == "2 duplicates."
+        # Copies of different scopes are no copies of each other.
+        assert both.process("dedupe").summary[0] == "1 group: 1 with the same text, 0 similar."
         done = ana.process("dedupe", apply=True)
-        assert done.summary == ("0 duplicates.",)
+        assert done.groups == ()
         report = ana.process("lint", apply=True)
         text = (both.path / report.files[0]).read_text().replace(str(both.path), "")
         assert "ben" not in text
@@ -176,7 +177,7 @@ class TestReading:
         put(tmp_path, "notes/news.md", "---\nsupersedes: second\n---\nThe otter left.\n")
         ana = MemoryRoot.open(tmp_path, scope={"user": "ana"})
         assert ana.validity("second").why == "superseded"
-        assert ana.process("dedupe").summary == ("0 duplicates.",)
+        assert ana.process("dedupe").groups == ()
         assert ana.audit().counts == {}
         page = ana.process("synthesize", topic="otter").summary
         assert page[1:] == ("notes/first.md",)
@@ -198,7 +199,7 @@ class TestWriting:
 
     def test_copies_of_others_do_not_count(self, ana: MemoryRoot) -> None:
         assert ana.remember(OTTER, title="Otter").indexed
-        with pytest.raises(HedgerowError, match="says the same"):
+        with pytest.raises(HedgerowError, match="has the same text"):
             ana.remember(OTTER, title="Otter")
 
     def test_what_takes_the_place_of_a_memory_is_of_its_scope(self, ana: MemoryRoot) -> None:

@@ -97,6 +97,15 @@ def test_memories_are_written_read_and_edited(root, memory):
     assert caught.value.code == "file_changed"
 
 
+def test_similar_memories_are_named(root):
+    there = root.remember("Beer traps work in the garden.", title="Beer").file
+    done = root.remember("Beer traps work in the gardens.", title="Gardens")
+    assert [one.file for one in done.similar] == [there]
+    [group] = root.process("dedupe").groups
+    assert {group.file, *(one.file for one in group.similar)} == {there, done.file}
+    assert group.similar[0].likeness == done.similar[0].likeness
+
+
 def test_what_is_not_indexed_says_so(root, memory):
     (memory.path / "hedgerow.json").write_text('{"schemaVersion": 1, "exclude": ["notes/"]}')
     written = root.remember("x", title="Y")

@@ -274,6 +274,7 @@ def test_a_request_that_is_sent_again_is_done_once(of_root, root):
     assert (there.status_code, there.json()["code"]) == (409, "duplicate_memory")
     second = of_root.post("/v1/remember", json={**new, "on_duplicate": "keep"}).json()
     assert second["file"] != first.json()["file"]
+    assert second["similar"] == [{"file": first.json()["file"], "likeness": 1.0}]
     third = of_root.post("/v1/remember", json={**new, "on_duplicate": "supersede"}).json()
     assert third["superseded"] in {second["file"], first.json()["file"]}
 

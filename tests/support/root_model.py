@@ -10,7 +10,6 @@ import json
 import posixpath
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -26,18 +25,14 @@ FOLDERS = {
     "preference": "preferences", "page": "pages",
 }  # fmt: skip
 _TYPES = {folder: kind for kind, folder in FOLDERS.items()}
-SAME = 0.8
-"""The least similarity of near-duplicates."""
+LIKE = 0.65
+"""The least likeness of near-duplicates."""
 
 _MICROSECOND = timedelta(microseconds=1)
 _DAY_OF_NAME = re.compile(r"\d{4}-\d\d-\d\d")
 _LINK = re.compile(r"\[\[([^\[\]|#\n]+)\]\]|\]\(([^)#\s]+)(?:#[^)]*)?\)")
 """A name in brackets, or a path in a Markdown link."""
 _TAG = re.compile(r"(?:^|(?<=\s))#([a-z][\w/]*)", re.MULTILINE)
-
-
-_SIGNS = frozenset("-#/")
-"""The signs that two texts which say nearly the same have in common."""
 
 
 class RefusedError(Exception):
@@ -184,45 +179,22 @@ class Note:
         return [time for time in times if time]
 
     @cached_property
-    def words_in_order(self) -> tuple[str, ...]:
-        """The words below the heading, with hyphens between digits, # after letters and / within words."""
-        below = re.sub(r"\A\s*# [^\n]*\n?", "", self.body)
-        pattern = r"(?<=\d)-(?=\d)|(?<=[^\W\d])#|(?<=\w)/(?=\w)|\w+"
-        return tuple(re.findall(pattern, below.lower()) or re.findall(pattern, self.body.lower()))
+    def units(self) -> tuple[str, ...]:
+        """The words and signs below the heading in their order; of the whole text if these have no word."""
+        below = re.sub(r"\A\s*# [^\n]*(\n|\Z)", "", self.body)
+        for text in (below, self.body):
+            folded = unicodedata.normalize("NFKC", text).casefold()
+            found = re.findall(r"\w+|[^\w\s]", folded)
+            if any(re.match(r"\w", unit) for unit in found):
+                return tuple(found)
+        return ()
 
-    @cached_property
-    def words(self) -> Counter[str]:
-        """The words with their counts."""
-        return Counter(self.words_in_order)
-
-    def has_the_order_of(self, other: Note) -> bool:
-        """Whether the common words have one order in both texts, between the first and the last difference."""
-        one, two = list(self.words_in_order), list(other.words_in_order)
-        for _ in range(2):
-            while one and two and one[-1] == two[-1]:
-                one.pop()
-                two.pop()
-            one.reverse()
-            two.reverse()
-        # The longest common subsequence, row by row.
-        longest = [0] * (len(two) + 1)
-        for word in one:
-            before = longest
-            longest = [0]
-            for at, known in enumerate(two):
-                same = before[at] + 1 if word == known else 0
-                longest.append(max(same, before[at + 1], longest[-1]))
-        return longest[-1] == (Counter(one) & Counter(two)).total()
-
-    @cached_property
-    def decisive(self) -> tuple[str, ...]:
-        """Return the signs and the numbers with the next word, which near-duplicates have in common."""
-        words = self.words_in_order
-        found = sorted(word for word in words if word in _SIGNS)
-        for at, word in enumerate(words):
-            if re.match(r"\d", word):
-                found += [word, *[one for one in words[at + 1 :] if one not in _SIGNS][:1]]
-        return tuple(found)
+    def likeness(self, other: Note) -> float:
+        """The share of common words, signs and pairs of neighbors, of those that either text has."""
+        one, two = (
+            {*note.units, *zip(note.units, note.units[1:], strict=False)} for note in (self, other)
+        )
+        return len(one & two) / len(one | two) if one and two else 0
 
     @cached_property
     def tokens(self) -> set[str]:
@@ -525,15 +497,18 @@ class RootModel:
     # Searches.
 
     def alike(self, text: str, scope: Scope, now: datetime) -> dict[str, float]:
-        """Return valid memories with an equal or nearly equal text, with their similarity."""
-        given = Note("", {}, text)
-        wanted, found = given.words, {}
+        """Return valid memories that are like a text, with their likeness."""
+        given, found = Note("", {}, text), {}
         for note in self.visible(scope.own):
-            common, total = (wanted & note.words).total(), (wanted | note.words).total()
-            is_near = given.decisive == note.decisive and total and common / total >= SAME
-            if is_near and given.has_the_order_of(note) and not self.at(note.path, now).why:
-                found[note.path] = common / total
+            likeness = given.likeness(note)
+            if likeness >= LIKE and not self.at(note.path, now).why:
+                found[note.path] = likeness
         return found
+
+    def same(self, text: str, scope: Scope, now: datetime) -> list[str]:
+        """Return valid memories with the same text."""
+        units = Note("", {}, text).units
+        return [path for path in self.alike(text, scope, now) if self.notes[path].units == units]
 
     def lines(self, word: str, scope: Scope, texts: Files) -> Iterator[tuple[str, int, str]]:
         """Yield the lines that contain a word: file, line number and text."""

@@ -219,7 +219,7 @@ def _remember(chance: random.Random) -> tuple[NewMemory]:
         _body(chance),
         chance.choice(list(FOLDERS)),
         chance.sample(TAGS, chance.randrange(3)),
-        chance.choice(["error", "error", "keep", "supersede"]),
+        chance.choice(["report", "report", "refuse", "keep", "supersede"]),
         stated,
     )
     return (new,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -58,8 +59,9 @@ class Writes(Reads):
             return
         body, scope = self._filled(new.body), SCOPES[operation.handle]
         self.handles[operation.handle].list()  # loads all edits by hand
-        alike = {} if new.on_duplicate == "keep" else self.model.alike(body, scope, self.clock.now)
-        most = [path for path, share in alike.items() if share == max(alike.values())]
+        alike = self.model.alike(body, scope, self.clock.now)
+        same = self.model.same(body, scope, self.clock.now)
+        most = same or [path for path, share in alike.items() if share == max(alike.values())]
         replaced: list[str] = []
 
         def call(root: hr.MemoryRoot) -> Any:
@@ -75,7 +77,7 @@ class Writes(Reads):
             return done
 
         def plan(old: str | None) -> Plan:
-            if alike and new.on_duplicate == "error":
+            if (same and new.on_duplicate == "report") or (alike and new.on_duplicate == "refuse"):
                 raise RefusedError("duplicate_memory")
             further = self._stated(new.stated)
             if old is not None:
@@ -101,6 +103,16 @@ class Writes(Reads):
                 True,
                 "what was superseded",
             )
+            shares = {one.file: one.likeness for one in result.similar}
+            others = {path: share for path, share in alike.items() if path != result.superseded}
+            expected = sorted(others.values(), reverse=True)[: len(shares)]
+            expect(
+                [shares[path] for path in shares if others.get(path) == shares[path]],
+                expected,
+                "similar memories",
+            )
+            most_named = min(len(others), 5 - (result.superseded is not None))
+            expect(len(shares), most_named, "the number of similar memories")
             is_indexed = operation.fault is not None or result.indexed
             expect(is_indexed, True, f"whether it is indexed, {result.problem}")
 
@@ -258,6 +270,8 @@ class Writes(Reads):
 
         def plan() -> Plan:
             old = self._resolve(operation, key)
+            if self.model.same(body, SCOPES[operation.handle], self.clock.now):
+                raise RefusedError("duplicate_memory")
             note = self.model.notes[old]
             stated = note.fields.get("type")
             kind = stated if stated in model.FOLDERS else "note"
@@ -388,11 +402,11 @@ class Writes(Reads):
     def _dedupe(self, operation: Operation) -> None:
         def plan() -> Plan:
             known = self.model
-            groups: dict[tuple[str, ...], list[str]] = {}
+            groups: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
             for note in sorted(known.visible(SCOPES[operation.handle].own), key=_age):
-                text = tuple(note.words_in_order)
-                if text and known.at(note.path, self.clock.now).why is None:
-                    groups.setdefault(text, []).append(note.path)
+                has_text = re.sub(r"(?m)^#+( .*)?$", "", note.body).strip()
+                if note.units and has_text and known.at(note.path, self.clock.now).why is None:
+                    groups.setdefault((note.user, note.units), []).append(note.path)
             after = dict(self.files)
             for first, *copies in groups.values():
                 for copy in copies:

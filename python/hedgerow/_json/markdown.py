@@ -166,12 +166,23 @@ def _memory(request: Request[Any], memory: results.Memory) -> str:
 
 def _remembered(_: Request[Any], done: results.RememberResult) -> str:
     instead = "" if done.superseded is None else f", in place of {done.superseded}"
-    return " ".join(filter(None, [f"Wrote {done.file}{instead}.", done.problem]))
+    similar = _similar(done.file, done.similar)
+    return " ".join(filter(None, [f"Wrote {done.file}{instead}.", done.problem, similar]))
+
+
+def _similar(file: str, similar: Sequence[results.SimilarMemory]) -> str:
+    """Name the memories that are like a new one, and the tool for those that it replaces; empty without one."""
+    if not similar:
+        return ""
+    listed = ", ".join(map(str, similar))
+    return f"Similar: {listed}. If it replaces one, call memory_supersede with that as `old` and {file} as `by`."
 
 
 def _wrapped_up(_: Request[Any], done: results.WrapupResult) -> str:
     related = ", ".join(one.file for one in done.related)
-    return f"Wrote {done.file}." + (f" Related memories: {related}." if related else "")
+    named = f"Related memories: {related}." if related else ""
+    similar = _similar(done.file, done.similar)
+    return " ".join(filter(None, [f"Wrote {done.file}.", named, similar]))
 
 
 def _marked(_: Request[Any], done: results.MarkResult) -> str:
@@ -179,7 +190,8 @@ def _marked(_: Request[Any], done: results.MarkResult) -> str:
     wrote = "" if done.written is None else f"Wrote {done.written}. "
     changed = ", ".join(done.changed)
     changed = f"Changed {changed}." if changed else "Nothing had to be changed."
-    return f"{wrote}{done.file}: {state}. {changed}"
+    similar = _similar(done.written or "", done.similar)
+    return " ".join(filter(None, [f"{wrote}{done.file}: {state}. {changed}", similar]))
 
 
 def _grep(_: Request[Any], found: results.GrepResult) -> str:

@@ -51,7 +51,7 @@ _MAIN = {
         "import": _Entry("maintenance", "import_", "Import memories from another tool."),
         "lint": _Entry("maintenance", "lint", "Find memories that need attention."),
         "audit": _Entry("maintenance", "audit", "Find secrets, copies and contradictions."),
-        "dedupe": _Entry("maintenance", "dedupe", "Mark copies of a memory as superseded."),
+        "dedupe": _Entry("maintenance", "dedupe", "Find similar memories, and mark copies."),
         "synthesize": _Entry("maintenance", "synthesize", "Write a page about a topic."),
         "doctor": _Entry("maintenance", "doctor", "Check that everything works."),
         "trust": _Entry("maintenance", "trust", "Allow the requests of a memory root."),

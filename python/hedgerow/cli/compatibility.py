@@ -63,7 +63,7 @@ def instructions() -> None:
 
 @click.command("process", cls=Command)
 @request_options(
-    ProcessRequest, "mode", "apply", "topic", "since", "limit", mode={"required": True}
+    ProcessRequest, "mode", "apply", "topic", "since", "limit", "above", mode={"required": True}
 )
 @place_options()
 @json_option

@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 
 _DRY_RUN = "Dry run. Add --apply to write."
 _APPLY = {"help": "Write; without it, only show what would be written."}
+_ABOVE = {
+    "help": "Find and mark memories from this likeness on, not only those with the same text."
+}
 
 
 # init
@@ -152,6 +155,7 @@ _ACTIONS = {
     "new": "New",
     "changed": "Changed",
     "edited": "Kept, edited here",
+    "same": "Skipped, a memory has the text",
     "taken": "Skipped, the name is taken",
 }
 
@@ -204,8 +208,11 @@ def _show_imported(done: ImportResult) -> None:
     for action, label in _ACTIONS.items():
         _show_files(label, [one.file for one in done.memories if one.action == action])
     _show_files("No longer in the export, kept", done.gone)
+    similar = [f"{one.file} is like {one.similar[0]}" for one in done.memories if one.similar]
+    _show_files("Similar", similar)
     counts = ", ".join(f"{count:,} {action}" for action, count in done.counts.items())
-    echo(f"{plural(len(done.memories), 'memory', 'memories')}: {counts or 'none'}.")
+    more = f"; {len(similar):,} similar to others" if similar else ""
+    echo(f"{plural(len(done.memories), 'memory', 'memories')}: {counts or 'none'}{more}.")
 
 
 def _show_files(label: str, files: Sequence[str]) -> None:
@@ -218,12 +225,14 @@ def _show_files(label: str, files: Sequence[str]) -> None:
 # lint, dedupe, synthesize
 
 
-def _process_command(mode: Mode, help_text: str, *, needs_topic: bool = False) -> click.Command:
-    """Make the command of a mode of `process`, whose arguments are the topic."""
+def _process_command(
+    mode: Mode, help_text: str, *fields: str, needs_topic: bool = False
+) -> click.Command:
+    """Make the command of a mode of `process`, whose arguments are the topic, with options of its own."""
 
     @click.command(mode, cls=Command, help=help_text)
     @click.argument("topic", type=TEXT, nargs=-1, required=needs_topic)
-    @request_options(ProcessRequest, "since", "limit", "apply", apply=_APPLY)
+    @request_options(ProcessRequest, "since", "limit", *fields, "apply", apply=_APPLY, above=_ABOVE)
     @place_options()
     @json_option
     def command(*, topic: tuple[str, ...], apply: bool, **options: Any) -> None:
@@ -250,14 +259,17 @@ lint = _process_command(
 
 dedupe = _process_command(
     "dedupe",
-    """Mark copies of a memory as superseded by the oldest one; `hedgerow restore` undoes it.
+    """List memories that are like older ones, and mark those with the same text as superseded.
 
     \b
       hedgerow dedupe
       hedgerow dedupe hedge --apply
+      hedgerow dedupe --apply --above 0.9
 
-    Memories that say nearly the same are only listed.
+    Similar memories are only listed. With --above, those from this likeness on are marked too, and only
+    these are listed. `hedgerow restore` undoes a mark.
     """,
+    "above",
 )
 
 synthesize = _process_command(

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
@@ -29,15 +30,15 @@ from hedgerow.memory.operations import (
 )
 
 from .failures import FAILED, REPEAT, interruptible
-from .options import TEXT, Command, json_option, option, request_options, sync_option
+from .options import TEXT, Command, json_option, request_options, sync_option
 from .output import echo, has_terminal, plural, visible, wrote_json
 from .place import NO_ROOT, offer_own_root, open_memory, place_options, read_stdin, usage_errors
 from .recall import show_related, syncing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from hedgerow.memory import Event, GrepResult, MarkResult, Memory
+    from hedgerow.memory import Event, GrepResult, MarkResult, Memory, SimilarMemory
     from hedgerow.typing import OnDuplicate
 
 _LISTED = 20
@@ -50,19 +51,17 @@ _LISTED = 20
 @click.argument("words", metavar="[TEXT...]", type=TEXT, nargs=-1)
 @request_options(
     RememberRequest,
-    *("title", "type", "tags", "valid_until", "stale_after", "written_by", "allow_secret"),
+    *("title", "type", "tags", "on_duplicate", "valid_until", "stale_after", "written_by"),
+    "allow_secret",
     title={"help": "Its title.  [default: the beginning of TEXT; required with standard input]"},
 )
-@option("--force", is_flag=True, help="Keep it even if a memory already says the same.")
-@option("--supersede", is_flag=True, help="Supersede the memory that already says the same.")
 @place_options()
 @json_option
 def remember(
     *,
     words: tuple[str, ...],
     title: str | None,
-    force: bool,
-    supersede: bool,
+    on_duplicate: OnDuplicate,
     **options: Any,
 ) -> None:
     """Write TEXT, or standard input, as a new Markdown file, and index it.
@@ -71,11 +70,9 @@ def remember(
       hedgerow remember "No pellets: they harm the hedgehogs." --type decision
       hedgerow remember --title "Hedge plan" --tag hedge < plan.md
 
-    Refuses near-duplicates and names the existing memory. Refuses texts that look like they have a
-    secret, unless --allow-secret.
+    Refuses a text that a memory has already, and names memories that are like it. Refuses texts that
+    look like they have a secret, unless --allow-secret.
     """
-    if force and supersede:
-        raise click.UsageError("Pass --force or --supersede, not both.")
     from hedgerow.memory.note import title_of  # noqa: PLC0415 - slow to import
 
     text = " ".join(words) if words else None
@@ -83,8 +80,7 @@ def remember(
     offer_own_root()
     memory = open_memory(writes=True)
     body = read_stdin() if text is None else text
-    choice: OnDuplicate = "keep" if force else "supersede" if supersede else "error"
-    done = memory.remember(body, title=line, on_duplicate=choice, **options)
+    done = memory.remember(body, title=line, on_duplicate=on_duplicate, **options)
     if done.problem:
         echo(visible(done.problem), err=True)
     if wrote_json(done):
@@ -92,11 +88,19 @@ def remember(
     echo(f"Remembered: {visible(done.file)}")
     if done.superseded is not None:
         echo(f"Superseded: {visible(done.superseded)}")
-    elif supersede:
-        echo(
-            "Superseded: nothing, for no memory says nearly the same; name it with hedgerow supersede."
-        )
+    elif on_duplicate == "supersede":
+        echo("Superseded: nothing, since no memory is like it; name one with hedgerow supersede.")
+    _show_similar(done.file, done.similar)
     echo(f"Memory root: {visible(done.root)}")
+
+
+def _show_similar(file: str, similar: Sequence[SimilarMemory]) -> None:
+    """Print the memories that are like a new one, and the command for one that it replaces."""
+    for one in similar:
+        echo(f"Similar: {visible(str(one))}")
+    if similar:
+        command = shlex.join(["hedgerow", "supersede", similar[0].file, "--by", file])
+        echo(f"If it replaces one of them: {visible(command)}")
 
 
 @click.command("wrapup", cls=Command)
@@ -129,6 +133,7 @@ def wrapup(*, title: str | None, topic: str | None, **options: Any) -> None:
         show_related(done.related)
         echo()
     echo(f"Wrote session wrapup: {visible(done.file)}")
+    _show_similar(done.file, done.similar)
     echo(f"Memory root: {visible(done.root)}\n")
     echo(done.body)
 
@@ -512,6 +517,8 @@ def _show_marked(done: MarkResult) -> None:
     if not done.changed and done.written is None:
         echo("Nothing to change: the files say so already.")
     echo(f"{visible(done.file)}: {visible(str(done.validity) or 'holds')}")
+    if done.written is not None:
+        _show_similar(done.written, done.similar)
 
 
 @click.command("forget", cls=Command)

@@ -29,6 +29,8 @@ from .results import (
     RenameResult as RenameResult,
     RootGraph as RootGraph,
     RootStatus as RootStatus,
+    SimilarGroup as SimilarGroup,
+    SimilarMemory as SimilarMemory,
     Skip as Skip,
     Validation as Validation,
     VisitResult as VisitResult,
@@ -43,6 +45,5 @@ from .results import (
 )
 from .config import InitResult as InitResult
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport
-from .times import Period as Period
 from .trust import TrustRequest as TrustRequest
 from .times import Validity as Validity

@@ -44,7 +44,7 @@ def pack(  # noqa: PLR0913 - the options of a context
 ) -> Context:
     """Pack the passages of the files that were found, the best first, as far as there is room.
 
-    With `diversify`, without those that say nearly the same as a better one.
+    With `diversify`, without near-duplicates of better ones.
     """
     terms = [term[: max(_STEM, len(term) - 3)] for term in _recall_terms(found.query)]
     packer = _Packer(budget, count, terms)
@@ -75,7 +75,6 @@ def pack(  # noqa: PLR0913 - the options of a context
         left_out,
         found.notices,
         found.unreadable,
-        found.period,
         about,
     )
 

@@ -8,11 +8,12 @@ Protocol and the options of commands. An option is added here, and where `Memory
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
 from hedgerow._checks import checked_text
-from hedgerow._engine import Pipeline
+from hedgerow._engine import LIKE, Pipeline
 from hedgerow._operations.fields import Field
 from hedgerow._operations.operation import (
     Operation,
@@ -107,7 +108,8 @@ class RecallOptions(Request[R]):
     ] = None
     before: Annotated[QuestionDate | None, Field("Only from earlier than this time")] = None
     question_date: Annotated[
-        QuestionDate | None, Field('When the question was asked, for "last week" in it')
+        QuestionDate | None,
+        Field('When the question was asked, for "last week" in it: now, or the time of as_of'),
     ] = None
     asker: Annotated[
         str | None, Field("The speaker who asks: memories by this speaker count more for I and my")
@@ -116,6 +118,12 @@ class RecallOptions(Request[R]):
         str | None, Field("Halve the score of the search with each age, such as 30d")
     ] = None
     sync: Sync = True
+
+    def for_server(self) -> RecallOptions[R]:
+        """Return the request with the present as its `question_date`: today is that of the client's time zone."""
+        if self.question_date is not None or self.as_of is not None:
+            return self
+        return replace(self, question_date=datetime.now().astimezone())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +136,10 @@ class RecallRequest(RecallOptions[Recall]):
     leaves none of them out.
 
     Results have one of `types` and all `tags`, one of `written_by` has written them (`codex` also means
-    `codex/s1`), and their time is `after` or later and earlier than `before`: each a date, a time, or an age such as `30d`. With `question_date`, the time at which the
-    question was asked, a period that the query names, such as "last week", narrows the time if
-    anything is found in it (spec/memory.md, "Periods"); it is `period` in the result, and `notices`
-    says how to undo it. With `recency`, a half-life such as `30d`, the score of the search is halved for
+    `codex/s1`), and their time is `after` or later and earlier than `before`: each a date, a time, or an age such as `30d`. Memories from a
+    period that the query names rank higher (spec/dates.md, "In questions"): relative ones, such as "last week",
+    count from `question_date`, which is the present in the caller's time zone, or `as_of`, if it is not given. A query without other words lists the memories of
+    the period, newest first. With `recency`, a half-life such as `30d`, the score of the search is halved for
     each half-life that a memory is old; `recency_weight` of its parts is that weight. With `budget` the
     result has a `context` of at most so many tokens: the text of `context`, from more files than `limit`.
     With `explain` the result has the `trace` of the search.
@@ -164,8 +172,8 @@ class ContextRequest(RecallOptions[Context]):
     says what was left out. `count_tokens` counts the tokens of a text; by default one is counted for
     every four bytes of UTF-8 (spec/memory.md, "Context").
 
-    Passages are from the first `limit` files that a recall finds. With `diversify`, a passage that says
-    nearly the same as a better one (spec/memory.md, "What is the same") is left out. The other options are those of
+    Passages are from the first `limit` files that a recall finds. With `diversify`, a passage that is like
+    a better one (spec/memory.md, "What is the same") is left out. The other options are those of
     `recall`. Raises InvalidInputError for a budget below 40.
     """
 
@@ -178,9 +186,7 @@ class ContextRequest(RecallOptions[Context]):
     per_file: Annotated[
         int, Field("The most passages of a file", least=1, served_most=MOST_RESULTS)
     ] = 10
-    diversify: Annotated[
-        bool, Field("Leave out passages that say nearly the same as a better one")
-    ] = False
+    diversify: Annotated[bool, Field("Leave out near-duplicates of better passages")] = False
     count_tokens: Annotated[Callable[[str], int] | None, Field(local=True)] = None
 
 
@@ -207,10 +213,11 @@ class RememberRequest(Request[RememberResult]):
     A memory that cannot be indexed is written nevertheless; the result says why, and whether a later
     recall reads it.
 
-    A text that says the same as a memory of the root, or nearly the same (spec/memory.md, "What is the
-    same"), is refused with HedgerowError (`duplicate_memory`). With `on_duplicate="keep"` it is written
-    nevertheless, and with "supersede" it supersedes that memory. Of several threads and processes that
-    remember the same text at once, one writes it.
+    A text that a memory of the root has already (spec/memory.md, "What is the same") is refused with
+    HedgerowError (`duplicate_memory`). Memories that are like it are in `similar` of the result. With
+    `on_duplicate="refuse"` these are a reason to refuse it too; with "keep" nothing is, and with "supersede" it
+    supersedes the most similar memory. Of several threads and processes that remember the same text at once,
+    one writes it.
 
     With `valid_until` the memory expires then, and with `stale_after` it is due for a review; nothing
     is deleted by time. Without them the defaults of the root for its type hold (spec/memory.md,
@@ -228,8 +235,12 @@ class RememberRequest(Request[RememberResult]):
     type: Annotated[MemoryType, Field("The kind of memory")] = "note"
     tags: Tags = ()
     on_duplicate: Annotated[
-        OnDuplicate, Field("If a memory already says this: keep both, or supersede the old one")
-    ] = "error"
+        OnDuplicate,
+        Field(
+            "report: refuse the same text, name similar memories; refuse: refuse near-duplicates too; "
+            "keep: refuse nothing; supersede: replace the most similar"
+        ),
+    ] = "report"
     valid_until: ValidUntil = None
     stale_after: StaleAfter = None
     written_by: WrittenBy = None
@@ -242,9 +253,9 @@ class WrapupRequest(Request[WrapupResult]):
 
     The sections are Findings, Decisions, Conflicts / Corrections and Open Questions. With a `topic`, up
     to `limit` memories about it are recalled first, as `related`. The file states `written_by`, and
-    expires as the root says of sessions. Raises InvalidInputError, which names every section that is
-    missing or empty, and, unless `allow_secret`, for a text that looks like it has a secret
-    (`looks_like_secret`); nothing is written then.
+    expires as the root says of sessions. Memories that are like it, or have the same text, are in `similar`.
+    Raises InvalidInputError, which names every section that is missing or empty, and, unless
+    `allow_secret`, for a text that looks like it has a secret (`looks_like_secret`); nothing is written then.
     """
 
     operation = Operation("wrapup", "wrapup", writes=True)
@@ -261,8 +272,10 @@ class WrapupRequest(Request[WrapupResult]):
 
 @dataclass(frozen=True)
 class ProcessRequest(Request[ProcessResult]):
-    """Process the memories: `lint` reports, `synthesize` makes a page about a topic, and `dedupe` marks
-    copies of a memory as superseded by the oldest.
+    """Process the memories: `lint` reports, `synthesize` makes a page about a topic, and `dedupe` finds
+    memories that are like older ones and marks those with the same text as superseded by the oldest.
+
+    With `above`, `dedupe` finds memories from that likeness on and marks all of them (spec/memory.md, "Dedupe").
 
     Only memories about `topic` are read that are not older than `since`, a date, a datetime or an age
     such as `30d` or `2w`: the newest first, up to `limit`, by default 8 for `synthesize` and 100,000 for
@@ -283,7 +296,19 @@ class ProcessRequest(Request[ProcessResult]):
     limit: Annotated[
         int | None, Field("The most memories to look at", least=1, served_most=MOST_RESULTS)
     ] = None
+    above: Annotated[
+        float | None,
+        Field("dedupe: find and mark memories from this likeness on", least=LIKE, most=1),
+    ] = None
     progress: Annotated[Progress | None, Field(local=True)] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.above is not None and self.mode != "dedupe":
+            raise InvalidInputError(
+                f"above is a likeness for dedupe; leave it out with {self.mode}",
+                code="invalid_option",
+            )
 
     @property
     def writes(self) -> bool:
@@ -440,8 +465,9 @@ class SupersedeRequest(Request[MarkResult]):
 
     Both are paths, names or titles, as in `[[name]]`. With `text` instead of `by` a new memory is
     written first; unless they are given, its title is the beginning of the text, and type and tags are
-    those of `old`. `valid_until`, `stale_after` and `written_by` are as in `remember`. Raises as `link`
-    does, and InvalidInputError unless exactly one of `by` and `text` is given, for any of the others with
+    those of `old`. `valid_until`, `stale_after` and `written_by` are as in `remember`, and memories that are like
+    the text are in `similar`. Raises as `link` does, HedgerowError (`duplicate_memory`) if a memory has the same
+    text, and InvalidInputError unless exactly one of `by` and `text` is given, for any of the others with
     `by`, and, unless `allow_secret`, for a text that looks like it has a secret (`looks_like_secret`).
     """
 
@@ -609,8 +635,8 @@ class DiffRequest(Request[Diff]):
     A state is a commit, by at least 7 digits of its id, as `history` names it, or a memory: a path, a name
     or a title. `new` is by default the memory as it is; `old` the newest commit in which it was different,
     and without commits the memory that it supersedes. Raises InvalidInputError as `show` does, and for a
-    state that does not exist (`invalid_option`), and HedgerowError if git fails or takes longer than 10
-    seconds.
+    state that does not exist or differs in too many lines (`invalid_option`), and HedgerowError if git
+    cannot read a commit within 10 seconds.
     """
 
     operation = Operation("diff", "diff", "GET")

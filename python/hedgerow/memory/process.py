@@ -6,6 +6,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -34,7 +36,7 @@ from .files import locked
 from .links import supersede
 from .names import DERIVED
 from .operations import ProcessRequest
-from .results import Audit, AuditFinding, ProcessResult
+from .results import Audit, AuditFinding, ProcessResult, SimilarGroup, SimilarMemory
 from .scope import Scope, front_matter_of
 from .times import Validity, checked_start, micros_of
 
@@ -147,31 +149,50 @@ class Run:
         return self._done([path], [head, *paths, after], unreadable)
 
     def _dedupe(self) -> ProcessResult:
-        """Find memories that say the same; if applied, mark all but the oldest of each as superseded.
+        """Find memories that are like older ones; if applied, mark those to mark as superseded.
 
-        A memory that says nearly the same as an older one is named and stays as it is.
+        These are those with the same text as an older one, and with a likeness to mark from, all that were found.
         """
         request = self._request
         documents, unreadable = self._documents()
-        copies, alike = documents.duplicates(self._selected, micros_of(self._now), request.progress)
+        found = documents.copies(
+            self._selected, micros_of(self._now), request.above, request.progress
+        )
+        groups = {
+            original: tuple(SimilarMemory(path, likeness) for path, _, likeness, _ in copies)
+            for original, copies in groupby(found, key=itemgetter(1))
+        }
+        same = sum(one is not None for *_, one in found)
+        summary = [_counted(len(groups), same, len(found) - same)]
         changed: dict[str, None] = {}
         refused = list(unreadable)
-        sentences = ["1 duplicate." if len(copies) == 1 else f"{len(copies)} duplicates."]
-        done = "superseded" if request.apply else "would be superseded"
-        for copy, kept in copies:
-            if request.apply:
+        for path, original, likeness, same_as in found:
+            kept = same_as if request.above is None else original
+            is_like = f"is {SimilarMemory(path, likeness).percent} % like {original}"
+            if same_as is not None and same_as == kept:
+                is_like = f"has the same text as {kept}"
+            if kept is None:
+                done = "left as it is"
+            elif not request.apply:
+                changed |= dict.fromkeys((kept, path))
+                done = "would be superseded by it"
+            else:
                 try:
-                    changed |= dict.fromkeys(supersede(self._derived, copy, kept))
+                    changed |= dict.fromkeys(supersede(self._derived, path, kept))
                 except HedgerowError as error:
-                    refused.append(Skip(copy, error.code, error.message))
+                    refused.append(Skip(path, error.code, error.message))
                     continue
-            sentences.append(f"{copy}: {done} by {kept}, which says the same.")
-        sentences += [
-            f"{one} says nearly the same as {other} ({share:.0%} of the words): left as it is."
-            for one, other, share in alike
-        ]
-        plan = dict.fromkeys(file for copy, kept in copies for file in (kept, copy))
-        return self._done(changed if request.apply else plan, sentences, refused)
+                done = "superseded by it"
+            summary.append(f"{path} {is_like}: {done}.")
+        listed = tuple(SimilarGroup(file, similar) for file, similar in groups.items())
+        return replace(self._done(changed, summary, refused), groups=listed)
+
+
+def _counted(groups: int, same: int, alike: int) -> str:
+    """Return the first sentence of the summary of a deduplication."""
+    if not groups:
+        return "No memory is like an older one."
+    return f"{groups:,} {'group' if groups == 1 else 'groups'}: {same:,} with the same text, {alike:,} similar."
 
 
 # Findings of lint (spec/memory.md, "Lint").

@@ -8,18 +8,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import date
+from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
+from unicodedata import category
 
 from hedgerow._checks import checked_text
 from hedgerow._engine import (
+    CANDIDATES,
     LIKE,
+    WORDS_LOOKED_UP,
     Index,
+    _compare,
     _FileColumns,
     _find_secrets,
     _level_two_sections,
-    _likeness,
-    _words_of,
 )
 from hedgerow._times import parse_age
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -36,7 +39,14 @@ from .names import DIRECTORIES, separate_tags
 from .note import iso_time, now
 from .operations import RememberRequest, SupersedeRequest, WrapupRequest
 from .recall import filter_of, ranked
-from .results import Recall, RelatedMemory, RememberResult, Validation, WrapupResult
+from .results import (
+    Recall,
+    RelatedMemory,
+    RememberResult,
+    SimilarMemory,
+    Validation,
+    WrapupResult,
+)
 from .root_files import RootFiles
 from .scope import Scope, front_matter_of
 from .session import Session, after_writing
@@ -63,31 +73,39 @@ def check_no_secret(text: str, title: str = "", *, allowed: bool) -> None:
             )
 
 
-# Memories with the same content as a new text (spec/memory.md, "What is the same").
+# Memories that are like a new text (spec/memory.md, "What is the same").
 
 
 _logger = logging.getLogger("hedgerow.memory")
 
-_CANDIDATES = 20
-_LOOKED_UP = 64
-"""The most distinct words of the text in the search for candidates."""
+MOST_SIMILAR = 5
+"""The most memories that a result names as similar. A caller who supersedes them sees the next ones."""
 
 
-class Duplicate(NamedTuple):
-    """A memory that says the same as a text, or nearly: the file, and its likeness."""
+class Resemblance(NamedTuple):
+    """The memories that are like a text, the most similar first, and whether the first has the same text."""
 
-    file: str
-    likeness: float
+    similar: tuple[SimilarMemory, ...] = ()
+    is_same: bool = False
+
+    @property
+    def file(self) -> str:
+        """The path of the most similar memory."""
+        return self.similar[0].file
+
+    def without(self, file: str) -> tuple[SimilarMemory, ...]:
+        """Return the similar memories except one, which the text supersedes."""
+        return tuple(one for one in self.similar if one.file != file)
 
     def __str__(self) -> str:
-        if self.likeness == 1:
-            return f"{self.file} says the same"
-        return f"{self.file} says nearly the same ({self.likeness:.0%} of the words)"
+        if self.is_same:
+            return f"{self.file} has the same text"
+        return f"{self.file} is {self.similar[0].percent} % like it"
 
 
 @contextmanager
 def one_writer(derived: Derived) -> Iterator[None]:
-    """Let one thread of one process at a time look for a duplicate and write, until it is indexed.
+    """Let one thread of one process at a time look for similar memories and write, until it is indexed.
 
     A separate lock from the one of the index, which writing and indexing take. No embedder runs
     meanwhile. Where nothing can be locked, writers do not wait for each other.
@@ -103,25 +121,47 @@ def one_writer(derived: Derived) -> Iterator[None]:
         yield
 
 
-def duplicate_of(
+def resemblance(session: Session, text: str) -> Resemblance:
+    """Return the memories of the scope that hold and are like a text.
+
+    An index that fails is no reason not to write a text: then there are none.
+    """
+    derived, scope = session.derived, session.scope.own
+
+    def look(index: Index, columns: _FileColumns) -> Resemblance:
+        return _resemblance(derived, index, columns, text, scope)
+
+    found = session.index.read_if_possible(session.config, look)
+    return Resemblance() if found is None else found
+
+
+def _resemblance(
     derived: Derived, index: Index, columns: _FileColumns, text: str, scope: Scope
-) -> Duplicate | None:
-    """Return the memory of a scope that holds and says the same as a text, or most nearly so."""
-    words = dict.fromkeys(word for word in _words_of(text) if word[0].isalnum())
-    if not words:
-        return None
-    query = " ".join([*words][:_LOOKED_UP])
-    found = ranked(index, None, query, _CANDIDATES, whole=True, where=filter_of(scope))
+) -> Resemblance:
+    query = lookup_words(text)
+    if not query:
+        return Resemblance()
+    found = ranked(index, None, query, CANDIDATES, whole=True, where=filter_of(scope))
     read = [_read(derived, path) for path in found or ()]
     documents = [one for one in read if one and scope.has(Scope.stated(one.metadata))]
-    shares = _likeness(text, [one.body for one in documents])
-    known = zip(documents, shares, strict=True)
-    alike = [Duplicate(one.path, share) for one, share in known if share >= LIKE]
-    alike.sort(key=lambda one: -one.likeness)
-    if not alike:
-        return None
+    compared = zip(documents, _compare(text, [one.body for one in documents]), strict=True)
     marks, present = Marks.of(index, columns), note.now()
-    return next((one for one in alike if marks.holds(one.file, present)), None)
+    alike = [
+        (not is_same, -likeness, one.path)
+        for one, (is_same, likeness) in compared
+        if likeness >= LIKE and marks.holds(one.path, present)
+    ]
+    alike.sort()
+    similar = (SimilarMemory(path, -likeness) for _, likeness, path in alike[:MOST_SIMILAR])
+    return Resemblance(tuple(similar), is_same=bool(alike) and not alike[0][0])
+
+
+def lookup_words(text: str) -> str:
+    """Return the first distinct words of a text as a query without operators."""
+    plain = "".join(
+        one if one.isalnum() or category(one)[0] == "M" else " " for one in text.casefold()
+    )
+    return " ".join(islice(dict.fromkeys(plain.split()), WORDS_LOOKED_UP))
 
 
 def _read(derived: Derived, path: str) -> Document | None:
@@ -229,49 +269,52 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def remember(session: Session, request: RememberRequest, files: RootFiles) -> RememberResult:
-    """Write a memory and index it, unless a memory says the same.
+    """Write a memory and index it, unless a memory has the same text.
 
     `files` are the index and the store of a handle.
     """
     body = note.checked_body(request.text)
     check_no_secret(body, request.title, allowed=request.allow_secret)
-    derived, kind, same = session.derived, request.type, None
+    derived, kind, choice = session.derived, request.type, request.on_duplicate
     fields = _stated_fields(session, request, kind)
     with one_writer(derived):
-        if request.on_duplicate != "keep":
-            # An index that fails is no reason not to keep a text.
-            same = session.index.read_if_possible(
-                session.config,
-                lambda index, columns: duplicate_of(
-                    derived, index, columns, body, session.scope.own
-                ),
-            )
-        if same is not None and request.on_duplicate == "error":
+        found = resemblance(session, body)
+        is_refused = (found.is_same and choice == "report") or (
+            found.similar and choice == "refuse"
+        )
+        if is_refused:
             raise HedgerowError(
-                f'nothing was written: {same}; keep both with on_duplicate="keep" (--force), or put '
-                'the new one in its place with on_duplicate="supersede" (--supersede)',
+                f'nothing was written: {found}; keep both with on_duplicate="keep" (--on-duplicate keep), '
+                'or replace that memory with on_duplicate="supersede" (--on-duplicate supersede)',
                 code="duplicate_memory",
             )
-        if same is not None:
-            check_markable(derived, same.file)
+        old = found.file if found.similar and choice == "supersede" else None
+        if old is not None:
+            check_markable(derived, old)
             _check_inside(derived, kind)
-            fields[SUPERSEDES] = [written_name(same.file)]
+            fields[SUPERSEDES] = [written_name(old)]
         file = write_memory(derived, kind, request.title, body, request.tags, fields, session.scope)
         done = _indexed(derived, file, files)
-        if same is not None:
+        if old is not None:
             with after_writing(file):
-                supersede(derived, same.file, indexed_path(derived, file))
+                supersede(derived, old, indexed_path(derived, file))
     until = parse_end(fields.get("valid_until"))
     if done.problem is None and until is not None and until < now():
         problem = f"It has expired: valid_until is {fields['valid_until']}. Recall leaves it out."
         done = replace(done, problem=problem)
-    return replace(done, superseded=None if same is None else same.file)
+    return replace(done, superseded=old, similar=found.without(old or ""))
 
 
 def wrapup(
-    session: Session, request: WrapupRequest, recall: Callable[[str, int], Recall]
+    session: Session,
+    request: WrapupRequest,
+    files: RootFiles,
+    recall: Callable[[str, int], Recall],
 ) -> WrapupResult:
-    """Write the wrapup of a session, after a recall of its topic."""
+    """Write the wrapup of a session and index it, after a recall of its topic.
+
+    A session that left nothing may have the text of another one, so no text is refused.
+    """
     fields = _stated_fields(session, request, "session")
     body = checked_wrapup(request.text)
     check_no_secret(body, request.title, allowed=request.allow_secret)
@@ -286,10 +329,14 @@ def wrapup(
         **fields,
         **front_matter_of(session.scope),
     }
-    name = note.slug(title, "session-wrapup")
-    file = _write(session.derived, "hedgerow-wrapup", "session", title, name, body, stated)
+    name, derived = note.slug(title, "session-wrapup"), session.derived
+    similar = resemblance(session, body).similar
+    file = _write(derived, "hedgerow-wrapup", "session", title, name, body, stated)
+    # A failure is no problem here: the next recall reads the file.
+    _indexed(derived, file, files)
     stored = note.with_heading(title, body)
-    return WrapupResult(str(session.derived.root), file, title, topic, stored, related)
+    root = str(derived.root)
+    return WrapupResult(root, file, title, topic, stored, related, similar=similar)
 
 
 def _stated_fields(
@@ -354,11 +401,11 @@ def _indexed(derived: Derived, file: str, files: RootFiles) -> RememberResult:
 
 def remember_instead(
     session: Session, old: str, request: SupersedeRequest, text: str
-) -> tuple[str, list[str]]:
-    """Write a memory that takes the place of another; returns its path and the changed files.
+) -> tuple[str, list[str], tuple[SimilarMemory, ...]]:
+    """Write a memory that supersedes another; returns its path, the changed files, and similar memories.
 
-    Raises HedgerowError (`duplicate_memory`) if such a memory says the same. Both are to be indexed by the caller. Type and tags are those of the other if the request has none, and
-    the title is the beginning of the text.
+    Raises HedgerowError (`duplicate_memory`) if a memory has the same text. Both are to be indexed by the caller. Type
+    and tags are those of the other if the request has none, and the title is the beginning of the text.
     """
     derived, tags = session.derived, request.tags
     before = check_markable(derived, old)
@@ -369,28 +416,17 @@ def remember_instead(
         kept = before.metadata.get("tags")
         tags = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
     body = note.checked_body(text)
-    _check_not_repeated(session, old, body)
+    found = resemblance(session, body)
+    if found.is_same:
+        fix = "" if found.file == old else "; name that memory with by= (--by)"
+        raise HedgerowError(f"nothing was written: {found}{fix}", code="duplicate_memory")
     title = request.title or note.title_of(body)
     fields = _stated_fields(session, request, kind)
     fields[SUPERSEDES] = [written_name(old)]
     file = write_memory(derived, kind, title, body, tags, fields, session.scope)
     new = indexed_path(derived, file)
     with after_writing(new):
-        return new, supersede(derived, old, new)
-
-
-def _check_not_repeated(session: Session, old: str, body: str) -> None:
-    """Raise HedgerowError (`duplicate_memory`) if a memory that supersedes another already says a text."""
-    same = session.index.read_if_possible(
-        session.config,
-        lambda index, columns: duplicate_of(
-            session.derived, index, columns, body, session.scope.own
-        ),
-    )
-    if same is not None and same.likeness == 1 and same.file in session.marks().superseding(old):
-        raise HedgerowError(
-            f"nothing was written: {same}, and supersedes {old} already", code="duplicate_memory"
-        )
+        return new, supersede(derived, old, new), found.without(old)
 
 
 def indexed_path(derived: Derived, file: str) -> str:

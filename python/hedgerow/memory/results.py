@@ -15,7 +15,7 @@ from hedgerow.ingest.source import Skip as Skip  # noqa: PLC0414 - a name of `he
 from hedgerow.trace import Trace
 from hedgerow.typing import VisitOutcome
 
-from .times import HOLDS, LEFT_OUT, Period, Validity
+from .times import HOLDS, LEFT_OUT, Validity
 from .trust import TrustRequest
 
 # The score of a recalled memory, as a sum of parts (spec/memory.md, "Score", "Time", "Depth").
@@ -182,10 +182,10 @@ class Recall(Result):
 
     `unreadable` are the files and folders that the index could not read. `notices` are sentences on
     what the reader of the results should know: what the root asks for and its user has not allowed,
-    words of the query that were not understood, excluded or spelled in another way, and a period that narrowed the results, with the way to undo it. `left_out` counts the files that
+    and words of the query that were not understood, excluded or spelled in another way. `left_out` counts the files that
     were found but are not results: those that do not hold, by `Validity.why`, and as `filtered` those
     of another type, tag or time. `as_of` is the time at which results hold, None for the present.
-    `period` is the period that the query names, if any. `about` says what the folders of the results are
+    `about` says what the folders of the results are
     about, each folder once. `context` is the text to pass to a model, if a `budget` was given. `trace`
     says how passages were searched for. `mode` is the command that was used.
     """
@@ -199,7 +199,6 @@ class Recall(Result):
     notices: Notices = ()
     left_out: Annotated[Mapping[str, int], Field(omit_default=True)] = field(default_factory=dict)
     as_of: datetime | None = None
-    period: Period | None = None
     about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
     context: str | None = None
     trace: Annotated[Trace | None, Field(explained=True)] = field(
@@ -250,7 +249,7 @@ class Passage(Result):
 
 _REASONS = {
     "budget": "did not fit the budget",
-    "similar": "said nearly the same",
+    "similar": "near-duplicates",
     **LEFT_OUT,
 }
 
@@ -260,10 +259,9 @@ class Context(Result):
     """Evidence for a question: `str()` is the text to pass to a model.
 
     The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
-    from 1. `left_out` counts passages that did not fit, as `budget`, those that say nearly the same as a
-    better one, as `similar`, and the files that the recall
-    left out, by reason. `about` says what the folders of the files are about, each once, as far as a
-    quarter of the budget goes; the text begins with it. `notices`, `unreadable` and `period` are those
+    from 1. `left_out` counts passages that did not fit, as `budget`, near-duplicates of better passages, as `similar`,
+    and the files that the recall left out, by reason. `about` says what the folders of the files are about, each once, as far as a
+    quarter of the budget goes; the text begins with it. `notices` and `unreadable` are those
     of the recall.
     """
 
@@ -275,7 +273,6 @@ class Context(Result):
     left_out: Mapping[str, int]
     notices: Notices = ()
     unreadable: Unreadable = ()
-    period: Period | None = None
     about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
     roots: Roots = ()
 
@@ -325,12 +322,41 @@ class RecallWhyNot(Result):
         return self.reason
 
 
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarMemory(Result):
+    """A memory that is like a text: its path below the indexed folder, and the likeness, at most 1.
+
+    Equal texts have the likeness 1 (spec/memory.md, "What is the same").
+    """
+
+    file: str
+    likeness: float
+
+    @property
+    def percent(self) -> int:
+        """The likeness in percent, rounded down."""
+        return int(100 * self.likeness + _ROUNDING)
+
+    def __str__(self) -> str:
+        return f"{self.file} ({self.percent} %)"
+
+
+Similar = Annotated[
+    tuple[SimilarMemory, ...],
+    Field("Memories that hold and are like the new one, the most similar first", omit_default=True),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class RememberResult(Result):
     """A memory that was written: its root, its path below that, and whether it is indexed.
 
     If it is not indexed, `problem` says why, in sentences, and whether the next recall reads it; the
     memory is written. It also names a `valid_until` that is past. `superseded` is the memory that it supersedes, below the indexed folder.
+    `similar` are at most 5 memories that hold and are like it, the most similar first: supersede those that it replaces.
     """
 
     root: str
@@ -338,6 +364,7 @@ class RememberResult(Result):
     indexed: bool
     problem: str | None = None
     superseded: str | None = None
+    similar: Similar = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +406,10 @@ class RelatedMemory:
 
 @dataclass(frozen=True, slots=True)
 class WrapupResult(Result):
-    """A wrapup that was written into a root, and what was recalled about its topic before."""
+    """A wrapup that was written into a root, and what was recalled about its topic before.
+
+    `similar` is that of `RememberResult`.
+    """
 
     root: str
     file: str
@@ -388,13 +418,23 @@ class WrapupResult(Result):
     body: str
     related: Annotated[RelatedMemory, Field(key="relatedMemory")]
     validation: Validation = Validation()
+    similar: Similar = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarGroup(Result):
+    """A memory, and newer ones with the same text or like it, the most similar first."""
+
+    file: str
+    similar: tuple[SimilarMemory, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult(Result):
     """The changes of a run, done or planned: the files it writes, below the root, and a summary in sentences.
 
-    `unreadable` are files and folders that could not be read, and so were left out.
+    `unreadable` are files and folders that could not be read, and so were left out. `groups` are the memories that
+    `dedupe` found, those of the oldest first.
     """
 
     root: str
@@ -404,6 +444,7 @@ class ProcessResult(Result):
     files: tuple[str, ...]
     summary: tuple[str, ...]
     unreadable: Unreadable = ()
+    groups: Annotated[tuple[SimilarGroup, ...], Field(omit_default=True)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,8 +555,8 @@ class GrepResult(Result):
 class MarkResult(Result):
     """A memory that was marked: its root, its path, the files that were changed, its validity.
 
-    `written` is the memory that was written to supersede it, or None. Paths are below the indexed
-    folder.
+    `written` is the memory that was written to supersede it, or None, and `similar` that of
+    `RememberResult`. Paths are below the indexed folder.
     """
 
     root: str
@@ -523,6 +564,7 @@ class MarkResult(Result):
     changed: tuple[str, ...]
     validity: Validity
     written: str | None = None
+    similar: Similar = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -371,7 +371,7 @@ class MemoryRoot(RootOperations):
         return history(self._root, session, file, request.limit)
 
     def _diff(self, request: DiffRequest) -> Diff:
-        from .history import diff  # noqa: PLC0415 - slow to import
+        from .diff import diff  # noqa: PLC0415 - slow to import
 
         session = self._session(sync=request.sync)
         [file] = session.resolve(request.key)
@@ -492,7 +492,8 @@ class MemoryRoot(RootOperations):
     def _wrapup(self, request: WrapupRequest) -> WrapupResult:
         from .remembering import wrapup  # noqa: PLC0415 - slow to import
 
-        return wrapup(self._session(), request, lambda topic, most: self.recall(topic, limit=most))
+        recall = lambda topic, most: self.recall(topic, limit=most)  # noqa: E731
+        return wrapup(self._session(), request, self._check.files, recall)
 
     def _process(self, request: ProcessRequest) -> ProcessResult:
         from .process import Run  # noqa: PLC0415 - slow to import
@@ -538,8 +539,8 @@ class MemoryRoot(RootOperations):
         # The name is looked up under the lock: another process may have superseded the memory.
         with one_writer(session.derived):
             [old] = session.own(request.old)
-            new, changed = remember_instead(session, old, request, request.text or "")
-            return self._marked(session, old, changed, new)
+            new, changed, similar = remember_instead(session, old, request, request.text or "")
+            return replace(self._marked(session, old, changed, new), similar=similar)
 
     def _retract(self, request: RetractRequest) -> MarkResult:
         session = self._session()

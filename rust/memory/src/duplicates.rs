@@ -1,332 +1,276 @@
-//! Texts with the same words, or nearly the same (spec/memory.md, "What is the same").
+//! The copies among many texts: equal and similar ones (spec/memory.md, "What is the same").
 
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
+use std::collections::HashMap;
 
-use hedgerow_engine::{Result, interrupt};
+use hedgerow_engine::{Result, interrupt, rule};
 
-use crate::opposites::says_otherwise;
-use crate::parallel;
-use crate::words::{LIKE, counted, decisive, share};
+use crate::fingerprint::{Fingerprint, at_least, at_most};
 
-/// Bits of a sketch: with fewer, long texts that differ look alike.
-const SKETCH_WORDS: usize = 8;
-/// Added to a bound, so that no rounding loses a pair at the very bound.
-const ROUNDING: f64 = 1e-9;
+/// From this likeness on a text is a near-duplicate of another. Above it, copies of short texts with one word of ten
+/// changed are missed; below it, more short texts on one subject count (`benches/rule_data/duplicates.py`).
+pub const LIKE: f64 = 0.65;
+/// The memories that `remember` compares a new text with: the best of a search for its words.
+pub const CANDIDATES: usize = 20;
+/// The distinct words of a new text in that search, the first of them. With fewer, copies of a long text that begins
+/// as many others are missed; with more, the search takes longer than writing the memory.
+pub const WORDS_LOOKED_UP: usize = 256;
 
-/// Two texts that say nearly the same, the earlier one first, and their likeness.
+rule! {
+    /// A text is a near-duplicate of another if both have most of their words, signs and pairs of neighbors in common.
+    pub(crate) static NEAR_DUPLICATES = "near-duplicates" { LIKE, CANDIDATES, WORDS_LOOKED_UP }
+}
+
+/// log2 of the most slots of the counts of shingles: 128 MB. With more shingles than slots, counts are too high,
+/// which costs time only.
+const MOST_SLOT_BITS: u32 = 26;
+/// The bits of a hash behind the four of its rarity.
+const HASH_BITS: u32 = 60;
+/// The end of a list of links, and the number of no text.
+const END: u32 = u32::MAX;
+
+/// A text that is the same as an earlier one, or like it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Alike {
-    /// The number of the earlier text.
-    pub first: usize,
-    /// The number of the later text.
-    pub second: usize,
-    /// The share of common words.
+pub struct Copy {
+    /// The number of the text.
+    pub text: usize,
+    /// The earlier text that it is most like, of those that are no copies.
+    pub original: usize,
+    /// The likeness to the original.
     pub likeness: f64,
+    /// The first text with the same words and signs in the same order, if there is an earlier one.
+    pub same_as: Option<usize>,
 }
 
-/// Return the groups of texts that say the same words in the same order, each in order, the groups by their
-/// first text. A text without words is in none.
-pub fn same(texts: &[Vec<String>]) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut known: HashMap<&[String], usize> = HashMap::new();
-    for (number, words) in texts
-        .iter()
-        .enumerate()
-        .filter(|(_, words)| !words.is_empty())
-    {
-        let group = *known.entry(words).or_insert(groups.len());
-        if group == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[group].push(number);
+/// Compare two texts: whether they are the same, and the likeness. With the rule switched off, only equal texts are
+/// alike.
+pub fn compare(one: &Fingerprint, other: &Fingerprint) -> (bool, f64) {
+    let is_same = one.digest() == other.digest();
+    if is_same || NEAR_DUPLICATES.is_on() {
+        (is_same, one.likeness(other))
+    } else {
+        (false, 0.0)
     }
-    groups.retain(|group| group.len() > 1);
-    groups
 }
 
-/// Return each text that says nearly the same as an earlier one, with the most similar of these.
+/// Return the texts that are the same as an earlier text, or like one with a likeness of `least` or more, in their order.
 ///
-/// Of equally similar ones the first counts. `progress(done, total)` counts texts with words. Takes nearly
-/// linear time; no pair is missed.
-pub fn nearly_same(
-    texts: &[Vec<String>],
+/// The originals are compared in their order: a text that is not like an earlier original is one. So no two
+/// originals are alike. Of equally similar originals the first counts. A text without a word is neither.
+///
+/// `progress(done, total)` counts texts with words. No pair is missed. The time is nearly linear unless many
+/// originals have the same rare shingles; then it is that of comparing them all.
+pub fn copies(
+    texts: Vec<Option<Fingerprint>>,
+    least: f64,
     mut progress: impl FnMut(usize, usize) -> Result<()>,
-) -> Result<Vec<Alike>> {
-    let known: Vec<usize> = (0..texts.len())
-        .filter(|at| !texts[*at].is_empty())
-        .collect();
-    let sets = sets(texts, &known);
-    let keys = parallel::map(&sets, Keys::of);
-    let mut earlier = Earlier::default();
+) -> Result<Vec<Copy>> {
+    let total = texts.iter().flatten().count();
+    let is_on = NEAR_DUPLICATES.is_on();
+    let texts = by_rarity(texts);
+    let mut originals = Originals::new(&texts, least);
+    let mut first_with: HashMap<&[u8; 32], Copy> = HashMap::with_capacity(total);
     let mut found = Vec::new();
-    for (at, set) in sets.iter().enumerate() {
+    let known = texts.iter().enumerate();
+    let known = known.filter_map(|(text, print)| print.as_ref().map(|print| (text, print)));
+    for (done, (text, print)) in known.enumerate() {
         interrupt::check()?;
-        if let Some((first, likeness)) = earlier.most_alike(texts, &sets, &keys, at) {
-            found.push(Alike {
-                first: known[first],
-                second: set.text,
-                likeness,
+        if let Some(first) = first_with.get(print.digest()) {
+            found.push(Copy {
+                text,
+                same_as: Some(first.text),
+                ..*first
             });
+        } else {
+            let nearest = if is_on {
+                originals.nearest(text, print)
+            } else {
+                None
+            };
+            let (original, likeness) = nearest.unwrap_or((text, 1.0));
+            let first = Copy {
+                text,
+                original,
+                likeness,
+                same_as: None,
+            };
+            first_with.insert(print.digest(), first);
+            match nearest {
+                Some(_) => found.push(first),
+                None => originals.add(text, print),
+            }
         }
-        earlier.add(&keys[at], at);
-        progress(at + 1, known.len())?;
+        progress(done + 1, total)?;
     }
     Ok(found)
 }
 
-/// Return the texts that say nearly the same as an earlier one that is kept.
-pub fn repeats(texts: &[Vec<String>]) -> Result<Vec<usize>> {
-    let mut kept_for: HashMap<usize, usize> = HashMap::new();
-    for pair in nearly_same(texts, |_, _| Ok(()))? {
-        let kept = *kept_for.get(&pair.first).unwrap_or(&pair.first);
-        // A text that resembles a repeat need not resemble its original.
-        let is_repeat =
-            kept == pair.first || crate::words::likeness(&texts[kept], &texts[pair.second]) >= LIKE;
-        if is_repeat {
-            kept_for.insert(pair.second, kept);
-        }
-    }
-    let mut repeats: Vec<usize> = kept_for.into_keys().collect();
-    repeats.sort_unstable();
-    Ok(repeats)
-}
-
-/// The words of a text as numbers, the rarest first. A word that occurs n times is n elements: one for each
-/// time.
-struct Set {
-    text: usize,
-    /// Ascending: the rank of an element, from the rarest on.
-    elements: Vec<u32>,
-    /// The symbols, negations and numbers: texts say the same only with equal ones.
-    decisive: u32,
-}
-
-fn sets(texts: &[Vec<String>], known: &[usize]) -> Vec<Set> {
-    let elements = parallel::map(known, |at| {
-        let mut elements: Vec<(&str, usize)> = Vec::new();
-        #[allow(clippy::iter_over_hash_type, reason = "sorted by rank below")]
-        for (word, count) in counted(&texts[*at]) {
-            elements.extend((0..count).map(|repeat| (word, repeat)));
-        }
-        elements
-    });
-    let mut counts: HashMap<(&str, usize), u32> = HashMap::new();
-    for element in elements.iter().flatten() {
-        *counts.entry(*element).or_default() += 1;
-    }
-    let mut ordered: Vec<((&str, usize), u32)> = counts.into_iter().collect();
-    ordered.sort_unstable_by_key(|(element, count)| (*count, *element));
-    let ranks: HashMap<(&str, usize), u32> = ordered
-        .iter()
-        .map(|(element, _)| *element)
-        .zip(0..)
-        .collect();
-    let mut numbers: HashMap<Vec<&str>, u32> = HashMap::new();
-    known
-        .iter()
-        .zip(elements)
-        .map(|(at, elements)| {
-            let mut elements: Vec<u32> = elements.iter().map(|one| ranks[one]).collect();
-            elements.sort_unstable();
-            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-            Set {
-                text: *at,
-                elements,
-                decisive: *numbers.entry(decisive(&texts[*at])).or_insert(next),
-            }
-        })
-        .collect()
-}
-
-/// The content of a bucket, as the sum of its mixed numbers, in texts of a group of sizes.
-type Bucket = (u32, u32, u64, u32);
-
-/// Two kinds of keys, of each of which similar texts share at least one, and a sketch.
+/// The originals so far, by their rarest shingles.
 ///
-/// - The rarest elements: two texts with a likeness of `LIKE` share one of their rarest fifth.
-/// - Buckets: such texts of n and m elements differ in at most (n + m) / 9 of them. If the elements are dealt
-///   by hash into one more bucket than that, a whole bucket is equal.
-///
-/// The kind with fewer candidates is used, so neither common words nor a common frame make all texts
-/// candidates of each other. In a sketch each element flips one bit, so two texts differ in at least as many
-/// elements as bits.
-struct Keys {
-    rarest: Vec<u32>,
-    buckets: Vec<Bucket>,
-    sketch: [u64; SKETCH_WORDS],
+/// Two texts with a likeness of t have a share t of the shingles of either in common. So of the rarest shingles of each,
+/// one more than the rest of that share, at least one is common, whatever order says what is rare (Bayardo, Ma and
+/// Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007). The position of the first common one among the rarest
+/// bounds how many are common (Xiao et al., "Efficient Similarity Joins for Near Duplicate Detection", WWW 2008). So texts
+/// with a common frame are told apart by what is rarer than the frame, and originals whose size leaves no room for
+/// enough common shingles are not looked at.
+struct Originals<'t> {
+    texts: &'t [Option<Fingerprint>],
+    least: f64,
+    /// The last original of a class of sizes with a shingle, as an index into `links`.
+    newest: HashMap<(u64, u32), u32>,
+    links: Vec<Link>,
+    /// The last text that each text was compared with.
+    compared: Vec<u32>,
 }
 
-impl Keys {
-    fn of(set: &Set) -> Self {
-        let mixed: Vec<u64> = set.elements.iter().map(|rank| mixed(*rank)).collect();
-        let mut sketch = [0; SKETCH_WORDS];
-        for number in &mixed {
-            let bit = number % (64 * SKETCH_WORDS as u64);
-            sketch[(bit / 64) as usize] ^= 1 << (bit % 64);
-        }
+/// An original with a shingle.
+struct Link {
+    original: u32,
+    /// The position of the shingle among those of the original, from the rarest on.
+    position: u32,
+    /// The link to the original before it in the same list.
+    before: u32,
+}
+
+impl<'t> Originals<'t> {
+    fn new(texts: &'t [Option<Fingerprint>], least: f64) -> Self {
         Self {
-            rarest: rarest(&set.elements).to_vec(),
-            buckets: buckets(&mixed, set.decisive),
-            sketch,
-        }
-    }
-}
-
-/// The elements of which similar texts share at least one.
-fn rarest(elements: &[u32]) -> &[u32] {
-    let kept = ceil(LIKE * float(elements.len()) - ROUNDING);
-    &elements[..=elements.len() - kept]
-}
-
-/// The content of each bucket, for texts of this group of sizes and of the next: each group is `1 / LIKE`
-/// times the last.
-fn buckets(mixed: &[u64], decisive: u32) -> Vec<Bucket> {
-    let step = 1.0 / LIKE;
-    let group = floor(float(mixed.len()).ln() / step.ln());
-    let mut found = Vec::new();
-    for one in [group, group + 1] {
-        let largest = ceil(step.powf(float(one) + 1.0));
-        let count = floor(most_different(2 * largest)) + 1;
-        let mut sums = vec![0_u64; count];
-        for number in mixed {
-            let sum = &mut sums[remainder(*number, count)];
-            *sum = sum.wrapping_add(*number);
-        }
-        let one = u32::try_from(one).unwrap_or(u32::MAX);
-        found.extend((0..).zip(sums).map(|(at, sum)| (one, at, sum, decisive)));
-    }
-    found
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "less than the count")]
-fn remainder(number: u64, count: usize) -> usize {
-    (number % count as u64) as usize
-}
-
-/// A bound on the elements in which two similar texts of `total` elements may differ.
-fn most_different(total: usize) -> f64 {
-    float(total) * (1.0 - LIKE) / (1.0 + LIKE) + ROUNDING
-}
-
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "texts have fewer than 2^53 words"
-)]
-fn float(number: usize) -> f64 {
-    number as f64
-}
-
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "of a count"
-)]
-fn floor(number: f64) -> usize {
-    number as usize
-}
-
-fn ceil(number: f64) -> usize {
-    floor(number.ceil())
-}
-
-/// Scatter a number, so that neighbors do not share a bucket.
-fn mixed(number: u32) -> u64 {
-    let mut number = (u64::from(number) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    number ^= number >> 29;
-    number = number.wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    number ^ (number >> 32)
-}
-
-/// The texts before one, by their keys.
-#[derive(Default)]
-struct Earlier {
-    by_element: HashMap<u32, Vec<u32>>,
-    by_bucket: HashMap<Bucket, Vec<u32>>,
-}
-
-impl Earlier {
-    fn add(&mut self, keys: &Keys, at: usize) {
-        let at = u32::try_from(at).unwrap_or(u32::MAX);
-        for rank in &keys.rarest {
-            self.by_element.entry(*rank).or_default().push(at);
-        }
-        for bucket in &keys.buckets {
-            self.by_bucket.entry(*bucket).or_default().push(at);
+            texts,
+            least,
+            newest: HashMap::new(),
+            links: Vec::new(),
+            compared: vec![END; texts.len()],
         }
     }
 
-    /// The most similar of the earlier texts, the first of several, with its likeness; None if none says
-    /// nearly the same.
-    fn most_alike(
-        &self,
-        texts: &[Vec<String>],
-        sets: &[Set],
-        keys: &[Keys],
-        at: usize,
-    ) -> Option<(usize, f64)> {
-        let (set, own) = (&sets[at], &keys[at]);
-        let size = set.elements.len();
-        let most = most_different(size + ceil(float(size) / LIKE));
-        let by_element = || {
-            own.rarest
-                .iter()
-                .filter_map(|rank| self.by_element.get(rank))
-        };
-        let by_bucket = || own.buckets.iter().filter_map(|one| self.by_bucket.get(one));
-        let count = |lists: &mut dyn Iterator<Item = &Vec<u32>>| lists.map(Vec::len).sum::<usize>();
-        let candidates: HashSet<u32> = if count(&mut by_element()) <= count(&mut by_bucket()) {
-            by_element().flatten().copied().collect()
-        } else {
-            by_bucket().flatten().copied().collect()
-        };
-        let mut best: Option<(usize, f64)> = None;
-        #[allow(clippy::iter_over_hash_type, reason = "of equals the first is taken")]
-        for other in candidates {
-            let other = other as usize;
-            if sets[other].decisive != set.decisive || differs(own, &keys[other], most) {
-                continue;
-            }
-            let common = common(&set.elements, &sets[other].elements);
-            let found = share(common, size + sets[other].elements.len() - common);
-            let is_better = best.is_none_or(|(first, likeness)| {
-                found > likeness || (found >= likeness && other < first)
+    /// The rarest shingles of a text, of which similar texts have one in common, each with its position. Those that no
+    /// other text has are left out.
+    fn rarest(&self, print: &'t Fingerprint) -> impl Iterator<Item = (usize, u64)> + use<'t> {
+        let shingles = print.shingles();
+        let count = shingles.len() + 1 - at_least(shingles.len(), self.least).max(1);
+        let positions = shingles[..count].iter().copied().enumerate();
+        positions.filter(|(_, shingle)| shingle >> HASH_BITS > 0)
+    }
+
+    fn add(&mut self, text: usize, print: &'t Fingerprint) {
+        let class = class_of(print.shingles().len());
+        for (position, shingle) in self.rarest(print) {
+            let link = number(self.links.len());
+            let before = self.newest.insert((shingle, class), link);
+            self.links.push(Link {
+                original: number(text),
+                position: number(position),
+                before: before.unwrap_or(END),
             });
-            let (one, two) = (&texts[sets[other].text], &texts[set.text]);
-            // The same words in another order say something else, which is told sooner here.
-            let is_reordered = found >= 1.0 && one != two;
-            if found >= LIKE && is_better && !is_reordered && !says_otherwise(one, two) {
-                best = Some((other, found));
+        }
+    }
+
+    /// The original that a text is most like, the first of several, with the likeness; None if there is none.
+    fn nearest(&mut self, text: usize, print: &'t Fingerprint) -> Option<(usize, f64)> {
+        let mut best: Option<(usize, f64)> = None;
+        for original in self.candidates(text, print) {
+            let least = best.map_or(self.least, |(_, likeness)| likeness);
+            let other = self.texts[original].as_ref()?;
+            if let Some(likeness) = print.likeness_from(other, least) {
+                let is_first = best.is_none_or(|(first, _)| original < first);
+                if likeness > least || is_first {
+                    best = Some((original, likeness));
+                }
             }
         }
         best
     }
-}
 
-/// Whether two texts surely differ in more than some elements.
-fn differs(one: &Keys, other: &Keys, most: f64) -> bool {
-    let bits = one.sketch.iter().zip(other.sketch);
-    f64::from(
-        bits.map(|(one, other)| (one ^ other).count_ones())
-            .sum::<u32>(),
-    ) > most
-}
-
-/// The number of common elements of two ascending lists.
-fn common(one: &[u32], other: &[u32]) -> usize {
-    let (mut at, mut common) = (0, 0);
-    for element in one {
-        let rest: Range<usize> = at..other.len();
-        at += other[rest]
-            .iter()
-            .take_while(|next| *next < element)
-            .count();
-        if other.get(at) == Some(element) {
-            common += 1;
-            at += 1;
+    /// The originals that may be like a text.
+    fn candidates(&mut self, text: usize, print: &'t Fingerprint) -> Vec<usize> {
+        let (text, size) = (number(text), print.shingles().len());
+        let share = self.least / (1.0 + self.least);
+        let smallest = class_of(at_least(size, self.least));
+        let mut found = Vec::new();
+        for (position, shingle) in self.rarest(print) {
+            // Of larger originals, these shingles and the rest are too small a share.
+            let rest = size - position;
+            let largest = class_of(at_most(rest, share).saturating_sub(size));
+            for class in smallest..=largest {
+                let mut next = self.newest.get(&(shingle, class)).copied();
+                while let Some(link) = next.and_then(|next| self.links.get(next as usize)) {
+                    next = Some(link.before);
+                    let (original, there) = (link.original as usize, link.position as usize);
+                    let last = std::mem::replace(&mut self.compared[original], text);
+                    let other = self.texts[original].as_ref();
+                    let other = other.map_or(0, |other| other.shingles().len());
+                    let may_be_like = rest.min(other - there) >= at_least(size + other, share);
+                    if last != text && may_be_like {
+                        found.push(original);
+                    }
+                }
+            }
         }
+        found
     }
-    common
+}
+
+/// The class of a size: each has sizes up to an eighth larger than its first.
+fn class_of(size: usize) -> u32 {
+    let bits = size.max(1).ilog2();
+    let eighths = if bits < 3 {
+        size << (3 - bits)
+    } else {
+        size >> (bits - 3)
+    };
+    8 * bits + number(eighths) - 8
+}
+
+/// The number of a text, a link or a shingle. There are fewer than 2^32.
+fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(END)
+}
+
+/// Return the texts with other hashes of their shingles, whose order is that of rarity: the first bits are log2 of the
+/// number of texts with the shingle, 0 if no other text has it.
+///
+/// So two texts with a common frame differ at the beginning of their lists, where a comparison ends early.
+fn by_rarity(texts: Vec<Option<Fingerprint>>) -> Vec<Option<Fingerprint>> {
+    let counts = Counts::of(&texts);
+    let key = |shingle: u64| {
+        let rarity = u64::from(counts.get(shingle).max(1).ilog2());
+        rarity << HASH_BITS | shingle >> (u64::BITS - HASH_BITS)
+    };
+    let texts = texts.into_iter();
+    texts
+        .map(|text| text.map(|text| text.with_hashes(key)))
+        .collect()
+}
+
+/// The number of texts with each shingle, or more: shingles share slots.
+struct Counts {
+    slots: Vec<u16>,
+    shift: u32,
+}
+
+impl Counts {
+    fn of(texts: &[Option<Fingerprint>]) -> Self {
+        let all = || texts.iter().flatten().flat_map(Fingerprint::shingles);
+        let bits = (2 * all().count() + 1).next_power_of_two().ilog2();
+        let bits = bits.clamp(1, MOST_SLOT_BITS);
+        let mut counts = Self {
+            slots: vec![0; 1 << bits],
+            shift: u64::BITS - bits,
+        };
+        for shingle in all() {
+            let slot = counts.slot(*shingle);
+            counts.slots[slot] = counts.slots[slot].saturating_add(1);
+        }
+        counts
+    }
+
+    fn get(&self, shingle: u64) -> u16 {
+        self.slots[self.slot(shingle)]
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "at most 26 bits are left")]
+    fn slot(&self, shingle: u64) -> usize {
+        (shingle >> self.shift) as usize
+    }
 }
 
 #[cfg(test)]
@@ -335,72 +279,98 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::words::likeness;
 
-    fn alike(texts: &[Vec<String>]) -> Vec<Alike> {
-        nearly_same(texts, |_, _| Ok(())).unwrap()
+    fn found(texts: &[String], least: f64) -> Vec<Copy> {
+        let prints: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();
+        copies(prints, least, |_, _| Ok(())).unwrap()
     }
 
-    /// Compare every text with all before it.
-    fn by_hand(texts: &[Vec<String>]) -> Vec<Alike> {
-        let mut found = Vec::new();
-        for second in 0..texts.len() {
-            let mut best: Option<Alike> = None;
-            for first in 0..second {
-                let likeness = likeness(&texts[first], &texts[second]);
-                if likeness >= LIKE && best.is_none_or(|best| likeness > best.likeness) {
-                    best = Some(Alike {
-                        first,
-                        second,
-                        likeness,
-                    });
+    /// Compare every text with every original before it.
+    fn by_hand(texts: &[String], least: f64) -> Vec<Copy> {
+        let prints: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();
+        let (mut originals, mut found) = (Vec::new(), Vec::new());
+        for (text, print) in prints.iter().enumerate() {
+            let Some(print) = print else { continue };
+            let is_same = |one: &usize| {
+                prints[*one].as_ref().map(Fingerprint::digest) == Some(print.digest())
+            };
+            let same_as = (0..text).find(is_same);
+            let mut best: Option<(usize, f64)> = None;
+            for original in &originals {
+                let likeness = print.likeness(prints[*original].as_ref().unwrap());
+                if likeness >= least && best.is_none_or(|(_, best)| likeness > best) {
+                    best = Some((*original, likeness));
                 }
             }
-            found.extend(best);
+            match best {
+                None => originals.push(text),
+                Some((original, likeness)) => found.push(Copy {
+                    text,
+                    original,
+                    likeness,
+                    same_as,
+                }),
+            }
         }
         found
     }
 
-    fn text() -> impl Strategy<Value = Vec<String>> {
+    fn text() -> impl Strategy<Value = String> {
         prop_oneof![
-            prop::collection::vec("[a-e]|not".prop_map(String::from), 0..12),
-            prop::collection::vec("[a-j]|k[a-j]|l[a-j]".prop_map(String::from), 5..30),
-            prop::collection::vec("[a-e]|[1-3]".prop_map(String::from), 0..12),
+            prop::collection::vec("[a-c]", 0..9),
+            prop::collection::vec("[a-j]|k[a-j]", 5..30),
+            // A common frame.
+            prop::collection::vec("[a-z]", 1..4).prop_map(|mut words| {
+                words.extend(
+                    "this is the frame of each of them"
+                        .split(' ')
+                        .map(str::to_owned),
+                );
+                words
+            }),
         ]
+        .prop_map(|words| words.join(" "))
     }
 
     proptest! {
         #[test]
-        fn each_is_found_with_the_most_similar_of_the_earlier_ones(
-            texts in prop::collection::vec(text(), 0..12)
+        fn each_copy_is_found_with_the_most_similar_original(
+            texts in prop::collection::vec(text(), 0..20), least in prop_oneof![Just(LIKE), 0.3..=1.0]
         ) {
-            prop_assert_eq!(alike(&texts), by_hand(&texts));
-            for group in same(&texts) {
-                prop_assert!(group.iter().all(|one| texts[*one] == texts[group[0]]));
-            }
+            prop_assert_eq!(found(&texts, least), by_hand(&texts, least));
         }
 
         #[test]
-        fn no_pair_at_the_bound_is_missed(length in 9_usize..90) {
-            let text: Vec<String> = (0..length).map(|one| "word".repeat(one + 1)).collect();
-            let mut other = text.clone();
-            for (at, word) in other.iter_mut().enumerate().take(length / 9) {
-                *word = "other".repeat(at + 1);
+        fn no_pair_at_the_bound_is_missed(common in 1_u32..60, others in 0_u32..40) {
+            let shared = (0..common).map(|word| format!("word{word} "));
+            let shared: String = shared.collect();
+            let further: String = (0..others).map(|word| format!("other{word} ")).collect();
+            let texts = [shared.clone() + &further, shared];
+            let prints = texts.each_ref().map(|text| Fingerprint::of(text).unwrap());
+            let likeness = prints[0].likeness(&prints[1]);
+            for texts in [texts.clone(), [texts[1].clone(), texts[0].clone()]] {
+                prop_assert_eq!(found(&texts, likeness).len(), 1);
+                prop_assert_eq!(found(&texts, likeness + 1e-6).len(), usize::from(likeness >= 1.0));
             }
-            let texts = [text, other];
-            prop_assert_eq!(alike(&texts), by_hand(&texts));
         }
     }
 
     #[test]
-    fn a_repeat_of_a_repeat_need_not_be_one() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    fn a_copy_of_a_copy_need_not_be_one() {
+        let words =
+            |range: std::ops::Range<u32>| range.map(|word| format!("w{word} ")).collect::<String>();
         let texts = [
-            words("a b c d e f g h i j"),
-            words("a b c d e f g h i x"),
-            words("z b c d e f g h i x"),
-            words("a b c d e f g h i j"),
+            words(0..20),
+            words(3..23),
+            words(6..26),
+            words(0..20),
+            words(3..23),
         ];
-        assert_eq!(repeats(&texts).unwrap(), [1, 3]);
+        let copies = found(&texts, LIKE);
+        let pairs: Vec<_> = copies
+            .iter()
+            .map(|one| (one.text, one.original, one.same_as))
+            .collect();
+        assert_eq!(pairs, [(1, 0, None), (3, 0, Some(0)), (4, 0, Some(1))]);
     }
 }

@@ -1,5 +1,6 @@
 //! A file of a root as a node of its store (spec/memory.md, "Nodes").
 
+use hedgerow_engine::calendar::Time;
 use hedgerow_graph::graph::{Category, Node, types};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ use crate::skip::Skip;
 use crate::source::Unreadable;
 use crate::tags::bracketed_tags;
 use crate::text::{length, trimmed};
-use crate::times::{Time, event_time, parse_time};
+use crate::times::{event_time, parse_time};
 
 /// The most characters of the key of a node.
 const LONGEST_KEY: usize = 512;

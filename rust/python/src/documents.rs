@@ -12,9 +12,10 @@ use hedgerow_memory::documents::lint::lint;
 use hedgerow_memory::documents::quotes::{SearchLimits, files_with};
 use hedgerow_memory::documents::selection::{Selection, topic_words};
 use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
+use hedgerow_memory::fingerprint::Fingerprint;
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::skip::why_unreadable;
-use hedgerow_memory::{duplicates, secrets, words};
+use hedgerow_memory::{duplicates, secrets};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -32,10 +33,10 @@ type FindingTuple = (&'static str, String);
 type AuditTuple = (&'static str, String, String, Option<usize>, String);
 /// The topic, the earliest time in microseconds, and the limit of a selection.
 type SelectionTuple = (Option<Text>, Option<i64>, usize);
-/// A copy and the memory that it is a copy of.
-type Copy<'d> = (&'d str, &'d str);
-/// A memory, the one that it resembles, and their likeness.
-type Alike<'d> = (&'d str, &'d str, f64);
+/// A memory, the original that it is like, their likeness, and the oldest memory with the same text.
+type CopyTuple<'d> = (&'d str, &'d str, f64, Option<&'d str>);
+/// The number of a new file, and the rest of a [`CopyTuple`].
+type NewCopyTuple = (usize, String, f64, Option<String>);
 /// A memory and its validity.
 type Ended<'d, 'py> = (&'d str, Option<Bound<'py, PyTuple>>);
 
@@ -170,22 +171,47 @@ impl PyDocuments {
             .collect())
     }
 
-    /// Return the copies among the memories of a selection that hold, each with the oldest that says the same,
-    /// and the memories that say nearly the same as an older one, each with that one and their likeness.
+    /// Return the copies among the memories of a selection that hold, by original.
     ///
-    /// `progress(done, total)` counts memories.
-    #[pyo3(signature = (selection, now, progress=None))]
-    fn duplicates(
+    /// A copy has a likeness of `least` or more. `progress(done, total)` counts memories.
+    #[pyo3(signature = (selection, now, least=None, progress=None))]
+    fn copies(
         &self,
         py: Python<'_>,
         selection: SelectionTuple,
         now: i64,
+        least: Option<f64>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<(Vec<Copy<'_>>, Vec<Alike<'_>>)> {
+    ) -> PyResult<Vec<CopyTuple<'_>>> {
         let selection = selection_of(selection);
-        reporting(py, progress.as_ref(), |report| {
-            let found = self.documents.duplicates(&selection, now, report)?;
-            Ok((found.copies, found.alike))
+        let found = reporting(py, progress.as_ref(), |report| {
+            self.documents.copies(&selection, now, least, report)
+        })?;
+        let copies = found.into_iter();
+        Ok(copies
+            .map(|one| (one.path, one.original, one.likeness, one.same_as))
+            .collect())
+    }
+
+    /// Return which of some new files, as path and text, would be copies of memories that hold, or of new files
+    /// before them, each with its number.
+    fn copies_in(
+        &self,
+        py: Python<'_>,
+        new: Vec<(Text, Text)>,
+        now: i64,
+    ) -> PyResult<Vec<NewCopyTuple>> {
+        errors::call_detached(py, || {
+            let new: Vec<_> = new
+                .iter()
+                .map(|(path, text)| self.parse(path, text))
+                .collect();
+            let found = self.documents.copies_in(&new, now)?;
+            let copies = found.into_iter().map(|(number, one)| {
+                let same_as = one.same_as.map(str::to_owned);
+                (number, one.original.to_owned(), one.likeness, same_as)
+            });
+            Ok(copies.collect())
         })
     }
 
@@ -229,14 +255,21 @@ impl PyDocuments {
         text: Text,
         own_fields: HashSet<String>,
     ) -> PyResult<(Vec<&str>, Vec<String>)> {
+        let document = self.parse(&path, &text);
+        errors::call_detached(py, || {
+            Ok(self.documents.quotes_and_traces(&document, &own_fields))
+        })
+    }
+}
+
+impl PyDocuments {
+    /// Parse a file as those of the folder.
+    fn parse(&self, path: &str, text: &str) -> StoredDocument {
         let kind = FolderKind {
             is_vault: self.is_vault,
             day_format: self.day_format.as_ref(),
         };
-        let document = StoredDocument::parse(path.to_string(), text.to_string(), kind);
-        errors::call_detached(py, || {
-            Ok(self.documents.quotes_and_traces(&document, &own_fields))
-        })
+        StoredDocument::parse(path.to_owned(), text.to_owned(), kind)
     }
 }
 
@@ -304,26 +337,24 @@ pub fn _topic_words(topic: Text) -> Vec<String> {
     topic_words(&topic)
 }
 
-/// Return the words and the symbols of a text, to compare: without its title, markup and case.
+/// Compare a text with each of some others: whether it is the same text, and the likeness. Titles do not count.
 #[pyfunction]
-pub fn _words_of(text: Text) -> Vec<String> {
-    words::words_of(&text)
-}
-
-/// Return the share of words that a text has in common with each of some others.
-#[pyfunction]
-pub fn _likeness(py: Python<'_>, text: Text, others: Vec<Text>) -> PyResult<Vec<f64>> {
-    let own = words::words_of(&text);
-    let of = |other: &Text| words::likeness(&own, &words::words_of(other));
+pub fn _compare(py: Python<'_>, text: Text, others: Vec<Text>) -> PyResult<Vec<(bool, f64)>> {
+    let own = Fingerprint::of(&text);
+    let of = |other: &Text| match (&own, Fingerprint::of(other)) {
+        (Some(own), Some(other)) => duplicates::compare(own, &other),
+        _ => (false, 0.0),
+    };
     errors::call_detached(py, || Ok(others.iter().map(of).collect()))
 }
 
-/// Return the numbers of the texts that say nearly the same as an earlier one that is kept.
+/// Return the numbers of the texts that are the same as an earlier one that is no repeat, or like it.
 #[pyfunction]
 pub fn _repeats(py: Python<'_>, texts: Vec<Text>) -> PyResult<Vec<usize>> {
     errors::call_detached(py, || {
-        let words: Vec<Vec<String>> = texts.iter().map(|text| words::words_of(text)).collect();
-        duplicates::repeats(&words)
+        let texts: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();
+        let copies = duplicates::copies(texts, duplicates::LIKE, |_, _| Ok(()))?;
+        Ok(copies.into_iter().map(|one| one.text).collect())
     })
 }
 

@@ -38,7 +38,6 @@ mod ingest;
 mod interrupt;
 mod linked;
 mod marks;
-mod memory;
 mod name;
 mod node;
 mod node_iterator;
@@ -56,7 +55,6 @@ mod search_target;
 mod searcher;
 mod source;
 mod sources;
-mod sparse;
 mod static_table;
 mod stats;
 mod stopwords;
@@ -70,6 +68,7 @@ mod vector;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
+use hedgerow_memory::duplicates;
 use hedgerow_memory::page::FRAME;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyTuple};
@@ -83,7 +82,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
     module.add("PASSAGE_LIMIT", hedgerow_memory::passages::PASSAGE_LIMIT)?;
-    module.add("LIKE", hedgerow_memory::words::LIKE)?;
+    module.add("LIKE", duplicates::LIKE)?;
+    module.add("CANDIDATES", duplicates::CANDIDATES)?;
+    module.add("WORDS_LOOKED_UP", duplicates::WORDS_LOOKED_UP)?;
     module.add("TITLE_SEPARATOR", hedgerow_memory::chunks::TITLE_SEPARATOR)?;
     module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
     module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
@@ -135,8 +136,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::slug_text, module)?,
         wrap_pyfunction!(documents::_files_with, module)?,
         wrap_pyfunction!(documents::_topic_words, module)?,
-        wrap_pyfunction!(documents::_words_of, module)?,
-        wrap_pyfunction!(documents::_likeness, module)?,
+        wrap_pyfunction!(documents::_compare, module)?,
         wrap_pyfunction!(documents::_repeats, module)?,
         wrap_pyfunction!(documents::_find_secrets, module)?,
         wrap_pyfunction!(documents::_without_secrets, module)?,
@@ -193,7 +193,6 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_markdown_chunks, module)?,
         wrap_pyfunction!(ingest::_part_of, module)?,
         wrap_pyfunction!(ingest::_edited, module)?,
-        wrap_pyfunction!(ingest::_unified_diff, module)?,
         wrap_pyfunction!(ingest::_yaml_value, module)?,
         wrap_pyfunction!(ingest::_render_front_matter, module)?,
         wrap_pyfunction!(ingest::_changed_front_matter, module)?,
@@ -206,6 +205,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(front_matter_values::_links_in_fields, module)?,
         wrap_pyfunction!(front_matter_values::_parse_time, module)?,
         wrap_pyfunction!(front_matter_values::_parse_end, module)?,
+        wrap_pyfunction!(front_matter_values::_moment, module)?,
         wrap_pyfunction!(front_matter_values::_parse_age, module)?,
         wrap_pyfunction!(front_matter_values::_memory_time, module)?,
         wrap_pyfunction!(front_matter_values::_days_in_name, module)?,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from hedgerow._checks import shown
-from hedgerow._engine import _yaml_value
+from hedgerow._engine import _Documents, _yaml_value
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import (
@@ -27,6 +27,9 @@ from hedgerow.memory.documents import parse_document, read_documents
 from hedgerow.memory.edit import Change, changed_text
 from hedgerow.memory.files import locked
 from hedgerow.memory.names import IMPORT_ID
+from hedgerow.memory.note import now
+from hedgerow.memory.results import Similar, SimilarMemory
+from hedgerow.memory.times import micros_of
 from hedgerow.typing import Progress
 
 from .conversations import chatgpt, claude, claude_code, codex
@@ -47,21 +50,28 @@ FORMATS: Mapping[str, Callable[[Path], Items]] = {
 TRANSCRIPTS = ("claude-code", "codex")
 """The forms of which one file is one session."""
 
+NAMED = ("obsidian", "basic-memory")
+"""The forms whose notes link to each other by name: a note with the text of another one is written."""
+
 ID, DIGEST = IMPORT_ID, "import_digest"
 """The fields of front matter by which an imported memory, and an edit of it, are recognized."""
 
-ACTIONS = ("new", "changed", "unchanged", "edited", "taken")
-"""What becomes of a memory: its file is written, rewritten, or left as it is: because it has not
-changed, was edited here, or because another file has its name (spec/memory.md, "Moving in")."""
+ACTIONS = ("new", "changed", "unchanged", "edited", "same", "taken")
+"""What becomes of a memory: its file is written, rewritten, or left as it is, because it has not
+changed, was edited here, a memory has the same text, or another file has its name (spec/memory.md, "Moving in")."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedMemory(Result):
-    """A memory of an export: its id there, what becomes of it (`ACTIONS`), and its file here."""
+    """A memory of an export: its id there, what becomes of it (`ACTIONS`), and its file here.
+
+    For `same` this is the memory with the same text. `similar` has the memory that a new one is most like.
+    """
 
     id: str
     action: str
     file: str
+    similar: Similar = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +112,8 @@ def move(
     derived: Derived, name: str, source: Path, progress: Progress | None, *, apply: bool
 ) -> ImportResult:
     """Read an export. Writes new and changed memories if applied."""
-    known = _known(derived, name)
+    documents = read_documents(derived.source_root, derived.rules)
+    known = _known(derived, documents, name)
     skips: list[Skip] = []
     items: dict[str, Item] = {}
     for item in checked_format(name)(source):
@@ -115,10 +126,16 @@ def move(
             skips.append(Skip(item.where, "refused", problem, item.line))
         else:
             items[item.id] = item
+    new = [_in_vault(derived, item) for key, item in items.items() if key not in known]
+    copies = _copies(derived, documents, new)
+    items |= {item.id: item for item in new}
     moved = []
     for done, item in enumerate(items.values(), start=1):
         try:
-            moved.append(_moved(derived, name, item, known.get(item.id), apply=apply))
+            if item.id in known:
+                moved.append(_updated(derived, name, item, known[item.id], apply=apply))
+            else:
+                moved.append(_added(derived, name, item, copies.get(item.id), apply=apply))
         except HedgerowError as error:
             skips.append(Skip(item.where, error.code, error.message, item.line))
         if progress is not None:
@@ -140,12 +157,10 @@ def _is_memory(derived: Derived, file: Path) -> bool:
     return not passes_by(derived.rules, path.relative_to(derived.source_root).as_posix())
 
 
-def _known(derived: Derived, name: str) -> dict[str, tuple[str, str]]:
+def _known(derived: Derived, documents: _Documents, name: str) -> dict[str, tuple[str, str]]:
     """Return the file, below the root, and the text of each earlier import, by its id there."""
     found: dict[str, tuple[str, str]] = {}
-    for inside, import_id, text in read_documents(derived.source_root, derived.rules).with_field(
-        ID
-    ):
+    for inside, import_id, text in documents.with_field(ID):
         tool, sign, id_ = import_id.partition(":")
         path = derived.source_root / inside
         if sign and tool == name and path.is_relative_to(derived.root):
@@ -153,20 +168,52 @@ def _known(derived: Derived, name: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _moved(
-    derived: Derived, name: str, item: Item, known: tuple[str, str] | None, *, apply: bool
+class _Copy(NamedTuple):
+    """The memory that an item is most like, and whether it has the same text."""
+
+    of: SimilarMemory
+    is_same: bool
+
+
+def _copies(derived: Derived, documents: _Documents, items: Sequence[Item]) -> dict[str, _Copy]:
+    """Return which items are like a memory of the root that holds, or like an item before them, by id.
+
+    Only memories of the same scope are compared.
+    """
+    items = [item for item in items if not (derived.root / item.path).exists()]
+    own = {item.path for item in items}
+    found: dict[str, _Copy] = {}
+    files = [(item.path, item.text) for item in items]
+    for number, original, likeness, same_as in documents.copies_in(files, micros_of(now())):
+        file = same_as or original
+        path = derived.source_root / file
+        if file not in own and path.is_relative_to(derived.root):
+            file = path.relative_to(derived.root).as_posix()
+        alike = SimilarMemory(file, 1.0 if same_as else likeness)
+        found[items[number].id] = _Copy(alike, same_as is not None)
+    return found
+
+
+def _added(
+    derived: Derived, name: str, item: Item, copy: _Copy | None, *, apply: bool
 ) -> ImportedMemory:
-    text = _marked(item, name)
-    if known is None:
-        item = _in_vault(derived, item)
-        path = derived.root / item.path
-        if path.exists():
+    """Write a new memory, unless its name is taken or a memory has the same text."""
+    path = derived.root / item.path
+    if path.exists():
+        return ImportedMemory(item.id, "taken", item.path)
+    if copy is not None and copy.is_same and name not in NAMED:
+        return ImportedMemory(item.id, "same", copy.of.file)
+    if apply:
+        files.check_folders(derived.root, str(Path(item.path).parent))
+        if not files.write_new(path, _marked(item, name)):
             return ImportedMemory(item.id, "taken", item.path)
-        if apply:
-            files.check_folders(derived.root, str(Path(item.path).parent))
-            if not files.write_new(path, text):
-                return ImportedMemory(item.id, "taken", item.path)
-        return ImportedMemory(item.id, "new", item.path)
+    return ImportedMemory(item.id, "new", item.path, () if copy is None else (copy.of,))
+
+
+def _updated(
+    derived: Derived, name: str, item: Item, known: tuple[str, str], *, apply: bool
+) -> ImportedMemory:
+    """Rewrite the memory of an earlier import if it has changed at the source alone."""
     file, present = known
     bare = _bare(present, file)
     was = str(parse_document(file, present.encode()).metadata.get(DIGEST, ""))
@@ -176,7 +223,7 @@ def _moved(
         return ImportedMemory(item.id, "edited", file)
     if apply:
         with locked(derived.lock):
-            _rewrite(derived, file, present, text)
+            _rewrite(derived, file, present, _marked(item, name))
     return ImportedMemory(item.id, "changed", file)
 
 

@@ -9,7 +9,6 @@ use super::candidates::ScoredCandidates;
 use super::collection::{Reader, Step};
 use super::fused::NeighborContribution;
 use super::order;
-use super::sparse_leg::SparseLeg;
 use crate::chunks::{Filters, Side};
 use crate::error::Result;
 use crate::rule;
@@ -208,8 +207,6 @@ pub(super) struct NeighborScores<'s, 'a, 'r, C> {
     pub scored: &'s mut ScoredCandidates<'a>,
     /// Computes the cosines of rows that no leg found.
     pub cosines: C,
-    /// Has the sparse scores of such rows.
-    pub sparse: &'s SparseLeg,
     /// Whether paths are ranked.
     pub by_path: bool,
 }
@@ -257,8 +254,7 @@ impl<C: Fn(&[i64]) -> Result<Vec<Option<f64>>>> NeighborScores<'_, '_, '_, C> {
         let selected = self.neighbors.select(rows);
         let others = self.neighbors.unknown(&selected);
         let cosines = (self.cosines)(&others)?;
-        let sparse = |row| self.sparse.score(row);
-        for (row, total) in self.scored.add(&others, &cosines, sparse) {
+        for (row, total) in self.scored.add(&others, &cosines) {
             self.neighbors.near(row).total = Some(total);
         }
         let totals = self.scored.totals();

@@ -6,14 +6,15 @@ use std::sync::LazyLock;
 use hedgerow_engine::{Result, interrupt};
 use regex::Regex;
 
+use super::copies::copies_among;
 use super::lint::{Finding, day_of, declared_conflicts, findings_of_marks, is_heading};
 use super::{Documents, StoredDocument};
-use crate::duplicates::{nearly_same, same};
+use crate::duplicates::LIKE;
+use crate::fingerprint::percent;
 use crate::marks::Why;
 use crate::parallel;
 use crate::secrets::{Secret, find_secrets};
 use crate::text::{casefold, head, length, one_line, trimmed};
-use crate::words::words_of;
 
 /// The findings of marks that are contradictions.
 const CONTRADICTIONS: [&str; 2] = ["contradiction", "several-successors"];
@@ -115,39 +116,31 @@ fn secrets(documents: &[&StoredDocument]) -> Vec<AuditFinding> {
 }
 
 /// Whether a memory has no text other than headings.
-fn is_empty(document: &StoredDocument) -> bool {
+pub(super) fn is_empty(document: &StoredDocument) -> bool {
     let mut lines = document.body().split('\n').map(trimmed);
     lines.all(|line| line.is_empty() || is_heading(line))
 }
 
 fn duplicates(holding: &[&StoredDocument], findings: &mut Vec<AuditFinding>) -> Result<()> {
-    let mut texts = parallel::map(holding, |one| {
-        if is_empty(one) {
-            Vec::new()
-        } else {
-            words_of(one.body())
-        }
-    });
     let path = |at: usize| holding[at].path.as_str();
     let mut found: Vec<(&str, &str, String)> = Vec::new();
-    for group in same(&texts) {
-        for copy in &group[1..] {
-            found.push((path(*copy), path(group[0]), "says the same as".to_owned()));
-            texts[*copy].clear();
-        }
-    }
-    for pair in nearly_same(&texts, |_, _| Ok(()))? {
-        let percent = 100.0 * pair.likeness;
-        let says = format!("says nearly the same ({percent:.0}% of the words) as");
-        found.push((path(pair.second), path(pair.first), says));
+    for copy in copies_among(holding, LIKE, |_, _| Ok(()))? {
+        let (other, is) = match copy.same_as {
+            Some(same) => (same, "has the same text as".to_owned()),
+            None => (
+                copy.original,
+                format!("is {} % like", percent(copy.likeness)),
+            ),
+        };
+        found.push((path(copy.text), path(other), is));
     }
     found.sort_unstable();
-    findings.extend(found.into_iter().map(|(copy, first, says)| AuditFinding {
+    findings.extend(found.into_iter().map(|(copy, other, is)| AuditFinding {
         rule: "duplicate",
         file: copy.to_owned(),
-        text: format!("{says} {first}"),
+        text: format!("{is} {other}"),
         line: None,
-        fix: format!("hedgerow supersede {} --by {}", quoted(copy), quoted(first)),
+        fix: format!("hedgerow supersede {} --by {}", quoted(copy), quoted(other)),
     }));
     Ok(())
 }

@@ -1,23 +1,8 @@
-//! The memories that are chosen for a deduplication and for a page (spec/memory.md, "Dedupe", "Synthesize").
+//! The memories that are chosen for a page (spec/memory.md, "Synthesize").
 
-use hedgerow_engine::Result;
-
-use super::audit::by_age;
+use super::Documents;
 use super::selection::{Selection, newest_first};
-use super::{Documents, StoredDocument};
-use crate::duplicates::{nearly_same, same};
 use crate::marks::Validity;
-use crate::parallel;
-use crate::words::words_of;
-
-/// Memories that say the same, or nearly the same.
-#[derive(Debug, Default, PartialEq)]
-pub struct Duplicates<'d> {
-    /// Each copy, and the oldest memory that says the same.
-    pub copies: Vec<(&'d str, &'d str)>,
-    /// Each memory that says nearly the same as an older one, with the most similar of these and the likeness.
-    pub alike: Vec<(&'d str, &'d str, f64)>,
-}
 
 /// The memories that a page is made of.
 #[derive(Debug, Default, PartialEq)]
@@ -29,35 +14,6 @@ pub struct Sources<'d> {
 }
 
 impl Documents {
-    /// Compare the memories of a selection that hold at a time. `progress(done, total)` counts memories.
-    pub fn duplicates(
-        &self,
-        selection: &Selection,
-        now: i64,
-        progress: impl FnMut(usize, usize) -> Result<()>,
-    ) -> Result<Duplicates<'_>> {
-        let holds = |at: &usize| self.holds(&self.files[*at].path, now);
-        let mut chosen: Vec<usize> = selection.about(self).into_iter().filter(holds).collect();
-        chosen.truncate(selection.limit);
-        let chosen: Vec<&StoredDocument> =
-            by_age(chosen.iter().map(|at| &self.files[*at]).collect());
-        let mut texts = parallel::map(&chosen, |one| words_of(one.body()));
-        let path = |at: usize| chosen[at].path.as_str();
-        let mut found = Duplicates::default();
-        for group in same(&texts) {
-            for copy in &group[1..] {
-                found.copies.push((path(*copy), path(group[0])));
-                texts[*copy].clear();
-            }
-        }
-        let alike = nearly_same(&texts, progress)?;
-        let alike = alike
-            .iter()
-            .map(|one| (path(one.second), path(one.first), one.likeness));
-        found.alike = alike.collect();
-        Ok(found)
-    }
-
     /// Choose the sources of a page about the topic of a selection at a time: memories that hold and are no
     /// pages. Those that mention the whole topic come first; memories that were `found` fill up the limit.
     pub fn sources(&self, selection: &Selection, found: &[String], now: i64) -> Sources<'_> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
+use hedgerow_engine::calendar::Time;
 use hedgerow_engine::{Result, interrupt};
 use regex::Regex;
 use serde_json::Value;
@@ -15,7 +16,6 @@ use crate::marks::{Validity, Why, several_successors as successors_sentence};
 use crate::parallel;
 use crate::sections::{first_heading, level_two_sections};
 use crate::text::{casefold, is_space, is_word, trimmed_end, trimmed_start};
-use crate::times::Time;
 
 /// The words of a question that another memory has if it seems to answer it.
 const ENOUGH: usize = 3;

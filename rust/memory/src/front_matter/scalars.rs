@@ -1,16 +1,9 @@
 //! The values of scalars: YAML 1.2, with dates and every number that would be written in another way as text.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
+use hedgerow_engine::calendar::iso_date_time;
 use serde_json::{Number, Value};
 
 use super::number_text;
-
-static DATE_TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"^([0-9]{4})-([0-9][0-9]?)-([0-9][0-9]?)(?:[Tt]|[ \t]+)([0-9][0-9]?):([0-9]{2}):([0-9]{2})(\.[0-9]*)?[ \t]*(Z|[-+][0-9][0-9]?(?::?[0-9]{2})?)?$";
-    Regex::new(pattern).ok()
-});
 
 /// The value of a scalar without quotes and without a tag.
 pub fn plain(text: &str) -> Value {
@@ -70,28 +63,7 @@ fn iso_time(text: &str) -> String {
     if text.len() == written.len() && text.as_bytes().iter().zip(written).all(is_of) {
         return text.to_owned();
     }
-    let found = DATE_TIME
-        .as_ref()
-        .and_then(|pattern| pattern.captures(text));
-    let Some(found) = found else {
-        return text.to_owned();
-    };
-    let part = |number: usize| found.get(number).map_or("", |part| part.as_str());
-    let zone = part(8);
-    if zone.len() > 3 && !zone.contains(':') {
-        // No zone of YAML.
-        return text.to_owned();
-    }
-    let fraction = part(7).trim_end_matches('.');
-    format!(
-        "{}-{:0>2}-{:0>2}T{:0>2}:{}:{}{fraction}{zone}",
-        part(1),
-        part(2),
-        part(3),
-        part(4),
-        part(5),
-        part(6),
-    )
+    iso_date_time(text).unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]

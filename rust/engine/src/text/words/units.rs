@@ -1,6 +1,8 @@
 //! The units of a run in a script without spaces: characters, syllables and clusters.
 
+use super::FOLDINGS;
 use super::classes::{CLASSES, Class};
+use super::foldings::han_form;
 use super::scan::Kind;
 
 /// No token has more bytes of a unit, so that a pair of units is never cut off.
@@ -61,7 +63,7 @@ impl<'t> Iterator for Units<'t> {
     }
 }
 
-/// Append a unit without its dropped characters.
+/// Append a unit without its dropped characters, and with the forms of Han characters that are searched.
 pub(super) fn push_unit(out: &mut String, unit: &str) {
     let classes = &*CLASSES;
     let start = out.len();
@@ -69,8 +71,10 @@ pub(super) fn push_unit(out: &mut String, unit: &str) {
         if out.len() + c.len_utf8() > start + LONGEST_UNIT {
             break;
         }
-        if c.is_ascii() || classes.of(c) != Class::Dropped {
-            out.push(c);
+        match classes.of(c) {
+            Class::Dropped => {}
+            Class::HanForm if FOLDINGS.is_on() => out.push(han_form(c)),
+            _ => out.push(c),
         }
     }
 }
@@ -84,15 +88,7 @@ fn is_leading_vowel(c: char) -> bool {
 fn is_following_vowel(c: char) -> bool {
     matches!(
         c,
-        '\u{E30}'
-            | '\u{E32}'
-            | '\u{E33}'
-            | '\u{E45}'
-            | '\u{E46}'
-            | '\u{EB0}'
-            | '\u{EB2}'
-            | '\u{EB3}'
-            | '\u{EC6}'
+        '\u{E30}' | '\u{E32}' | '\u{E33}' | '\u{E45}' | '\u{EB0}' | '\u{EB2}' | '\u{EB3}'
     )
 }
 
@@ -127,7 +123,7 @@ mod tests {
         push_unit(&mut out, &("ก".to_owned() + &"\u{E49}".repeat(1000)));
         assert_eq!(out.len(), 255);
         out.clear();
-        push_unit(&mut out, "葛\u{E0100}");
-        assert_eq!(out, "葛");
+        push_unit(&mut out, "貓\u{E0100}");
+        assert_eq!(out, "猫");
     }
 }
