@@ -352,16 +352,13 @@ fn is_expression(value: &str, has_comma: bool) -> bool {
     };
     let name = value[..open].trim_start_matches('&');
     let is_of_code = name.contains(['.', ':', '_', '!']);
-    let is_closed = match value.rfind([')', ']', '>', '}']) {
+    let is_closed = if let Some(close) = value.rfind([')', ']', '>', '}']) {
         // A chain: `get(1).text`.
-        Some(close) => matches!(
-            value.as_bytes().get(close + 1),
-            None | Some(b'.' | b'?' | b';')
-        ),
-        None => {
-            let is_only_name = open + 1 == value.len();
-            is_of_code || has_comma || is_only_name || value[open..].starts_with('[')
-        }
+        let next = value.as_bytes().get(close + 1);
+        matches!(next, None | Some(b'.' | b'?' | b';'))
+    } else {
+        let is_only_name = open + 1 == value.len();
+        is_of_code || has_comma || is_only_name || value[open..].starts_with('[')
     };
     // `Pl3ase(Open)` is a password.
     is_closed
@@ -452,10 +449,11 @@ fn bits_of_part(part: &[char]) -> f64 {
     let (mut total, mut at) = (0.0, 0);
     while at < part.len() {
         let run = letters(&part[at..]);
-        total += match run {
-            0 if part[at].is_numeric() => DIGIT,
-            0 => SIGN,
-            run => (LETTER * run as f64).min(WORD),
+        total += match u8::try_from(run) {
+            Ok(0) if part[at].is_numeric() => DIGIT,
+            Ok(0) => SIGN,
+            Ok(run) => (LETTER * f64::from(run)).min(WORD),
+            Err(_) => WORD,
         };
         at += run.max(1);
     }

@@ -310,7 +310,8 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
         width += 6;
         if width >= 8 {
             width -= 8;
-            bytes.push((pending >> width) as u8);
+            // The pending bits are fewer than 14, so that these are a byte.
+            bytes.extend(u8::try_from(pending >> width));
             pending &= (1 << width) - 1;
         }
     }
