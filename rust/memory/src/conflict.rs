@@ -15,7 +15,7 @@ enum Mark {
     Theirs,
 }
 
-/// The line, from 1, of the first conflict outside of fenced code; None if there is none.
+/// The line, from 1, of the first conflict outside of fenced code, or None.
 ///
 /// Each mark of a conflict is at the beginning of a line. `<<<<<<<` alone shows one, and so does `>>>>>>>` below `=======`,
 /// because a mark may have been removed; after a blank line `>>>>>>>` is a quotation. Marks in fenced code are an example,
@@ -40,8 +40,8 @@ pub fn conflict_line(lines: &[&str]) -> Option<usize> {
     None
 }
 
-/// The line, from 1, of the first conflict with all its marks in a text that has none outside of fenced code; None if there
-/// is none. It may be an example, or a real one that git left in code.
+/// The line, from 1, of the first conflict with all its marks in a text without a conflict outside of fenced code, or None. It may
+/// be an example, or a real conflict in code.
 pub fn fenced_conflict_line(lines: &[&str]) -> Option<usize> {
     if !has_marks(lines) || conflict_line(lines).is_some() {
         return None;

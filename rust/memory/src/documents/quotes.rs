@@ -20,7 +20,7 @@ const SHORTEST_SENTENCE: usize = 32;
 const SHORTEST_TOKEN: usize = 8;
 /// The fewest digits of a token without a letter. Eight are a date.
 const FEWEST_DIGITS: usize = 9;
-/// The most lines and tokens that are looked for, the longest first, and the most characters of each.
+/// The limit of the lines and tokens of a quoted memory, of which the longest count, and of the characters of each.
 const MOST_QUOTES: usize = 10_000;
 const LONGEST: usize = 80;
 /// Fields with a special meaning whose values are texts.
@@ -172,14 +172,14 @@ pub struct SearchLimits {
     pub all: u64,
 }
 
-/// The files in which texts were looked for, as numbers.
+/// The results of a search of files: indexes into the list of files.
 #[derive(Debug, Default)]
 pub struct SearchedFiles {
-    /// Those that have any of the texts.
+    /// The files with any of the texts.
     pub with: Vec<usize>,
-    /// Those that cannot be read, each with the error.
+    /// The unreadable files, each with the error.
     pub unread: Vec<(usize, io::Error)>,
-    /// Those beyond a limit, which were not read.
+    /// The files beyond a limit, which were not read.
     pub too_large: Vec<usize>,
 }
 

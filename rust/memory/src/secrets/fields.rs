@@ -1,7 +1,7 @@
 //! Values of fields with the name of a secret, and the passwords in addresses.
 //!
-//! The name decides that a value is looked at, and its entropy decides whether it is a secret. A value that stands for
-//! another one, such as `${TOKEN}`, is none.
+//! The name selects a value, and the entropy of the value decides whether it is a secret. A reference, such as `${TOKEN}`, is
+//! no secret.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use crate::text::head;
 /// The bits of the entropy of a secret: a word and two digits have 17.6. Fewer find versions and names in code (`v2`,
 /// `sha256`), more lose the passwords that people make up.
 pub(super) const LEAST_BITS: f64 = 17.0;
-/// The same of a value without a sign such as `:` before it, as in *the password is ...*, which may be any word of a sentence.
+/// The least bits of a value without a sign such as `:` before it, as in *the password is ...*. It may be any word of a sentence.
 const LEAST_BITS_IN_PROSE: f64 = 24.0;
 
 /// The bits of a letter, of a digit, and of a sign.
@@ -30,7 +30,7 @@ const SHORTEST_WORD: usize = 3;
 /// The fewest and the most characters of a value.
 const SHORTEST: usize = 8;
 const LONGEST: usize = 200;
-/// The fewest different letters and digits of a value. Fewer stand for any value, as in `xxxx`.
+/// The fewest different letters and digits of a value. With fewer it is a placeholder, as `xxxx`.
 const FEWEST_DIFFERENT: usize = 5;
 /// The most characters of each of the things between a name and its value: quotes, spaces.
 const MOST_BETWEEN: usize = 3;
@@ -40,7 +40,7 @@ const LONGEST_BETWEEN: usize = 4;
 /// The names of fields whose values are secrets, in small letters. The text before a name does not count: `DB_PASSWORD` and
 /// `client_secret` are names too.
 ///
-/// This is a table of names of fields, as forms and files have them, and not of words that decide about sentences: nothing but the name
+/// This is a table of names of fields, as forms and files have them, and not of words that decide about sentences: only the name
 /// tells the password `hunter2024` from any other text. In a language without a row, such values are not found by name.
 const NAMES: &[&str] = &[
     // Names in code, which are English everywhere.
@@ -205,7 +205,7 @@ fn is_blank(one: char) -> bool {
     matches!(one, ' ' | '\t')
 }
 
-/// Whether a text goes on with the value of an element and its end.
+/// Whether a text begins with the value of an element and its end tag.
 fn is_element(text: &str) -> bool {
     let value = head(text, LONGEST)
         .find('<')
@@ -222,8 +222,8 @@ fn without(text: &str, is_dropped: impl Fn(char) -> bool) -> &str {
     &text[dropped.map(char::len_utf8).sum::<usize>()..]
 }
 
-/// Return what follows the space after a name, and a short word (*is*) if there is one; None without a space, and for
-/// code. A script without spaces needs none.
+/// Return the text after the space that follows a name, without a short word (*is*) at its beginning. None without a space, and for
+/// code. A script without spaces needs no space.
 fn after_word(text: &str) -> Option<&str> {
     let text = without(text, |one| matches!(one, '`' | '*'));
     let spaced = text.trim_start_matches(is_blank);
@@ -301,7 +301,7 @@ fn is_password(value: &str, has_comma: bool, least_bits: f64) -> bool {
         && bits(value) >= least_bits
 }
 
-/// Whether a value has so many different letters and digits.
+/// Whether a value has at least `fewest` different letters and digits.
 fn has_different(value: &str, fewest: usize) -> bool {
     let mut different: Vec<char> = Vec::with_capacity(fewest);
     for one in value.chars().filter(|one| one.is_alphanumeric()) {
@@ -312,7 +312,7 @@ fn has_different(value: &str, fewest: usize) -> bool {
     different.len() == fewest
 }
 
-/// Whether a whole value stands for another one: a variable, a template, an expression of code, a path, an address, or a
+/// Whether a whole value refers to another one: a variable, a template, an expression of code, a path, an address, or a
 /// number in hexadecimal no longer than a public address of Ethereum.
 fn stands_for_another(value: &str, has_comma: bool) -> bool {
     let is_within = |open: &str, close: &str| value.starts_with(open) && value.ends_with(close);
@@ -352,16 +352,13 @@ fn is_expression(value: &str, has_comma: bool) -> bool {
     };
     let name = value[..open].trim_start_matches('&');
     let is_of_code = name.contains(['.', ':', '_', '!']);
-    let is_closed = match value.rfind([')', ']', '>', '}']) {
-        // The rest of a chain: `get(1).text`.
-        Some(close) => matches!(
-            value.as_bytes().get(close + 1),
-            None | Some(b'.' | b'?' | b';')
-        ),
-        None => {
-            let is_only_name = open + 1 == value.len();
-            is_of_code || has_comma || is_only_name || value[open..].starts_with('[')
-        }
+    let is_closed = if let Some(close) = value.rfind([')', ']', '>', '}']) {
+        // A chain: `get(1).text`.
+        let next = value.as_bytes().get(close + 1);
+        matches!(next, None | Some(b'.' | b'?' | b';'))
+    } else {
+        let is_only_name = open + 1 == value.len();
+        is_of_code || has_comma || is_only_name || value[open..].starts_with('[')
     };
     // `Pl3ase(Open)` is a password.
     is_closed
@@ -452,10 +449,11 @@ fn bits_of_part(part: &[char]) -> f64 {
     let (mut total, mut at) = (0.0, 0);
     while at < part.len() {
         let run = letters(&part[at..]);
-        total += match run {
-            0 if part[at].is_numeric() => DIGIT,
-            0 => SIGN,
-            run => (LETTER * run as f64).min(WORD),
+        total += match u8::try_from(run) {
+            Ok(0) if part[at].is_numeric() => DIGIT,
+            Ok(0) => SIGN,
+            Ok(run) => (LETTER * f64::from(run)).min(WORD),
+            Err(_) => WORD,
         };
         at += run.max(1);
     }

@@ -39,12 +39,12 @@ rule! {
 enum Part {
     /// This text.
     Text(&'static str),
-    /// Bytes of an alphabet, at least and at most so many.
+    /// Bytes of an alphabet, with their least and their greatest number.
     Run(Alphabet, usize, usize),
 }
 use Part::{Run, Text};
 
-/// What a token has to be beyond its form.
+/// A condition on a token of the right form.
 #[derive(Clone, Copy)]
 enum Check {
     /// Enough different characters.
@@ -65,7 +65,7 @@ pub(super) struct Format {
     pub kind: &'static str,
     /// The literals that tell the format from other texts.
     pub literals: &'static [&'static str],
-    /// Bytes before the literal that belong to the token, and how many.
+    /// The alphabet of the bytes before the literal that belong to the token, with their least and their greatest number.
     before: Option<(Alphabet, usize, usize)>,
     parts: &'static [Part],
     check: Check,
@@ -160,402 +160,74 @@ impl Format {
 }
 
 /// The formats of one issuer after the other.
+#[rustfmt::skip] // A row is a line.
 pub(super) static FORMATS: &[Format] = &[
-    row(
-        "AWS access key",
-        &["AKIA", "ASIA", "ABIA", "ACCA"],
-        &[Run(BASE32, 16, 16)],
-        Check::Aws,
-    ),
-    row(
-        "GitHub token",
-        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
-        &[Run(BASE62, 36, 255)],
-        Check::Crc62,
-    ),
-    row(
-        "GitHub token",
-        &["github_pat_"],
-        &[Run(BASE62, 22, 22), Text("_"), Run(BASE62, 59, 59)],
-        Check::Varied,
-    ),
-    row(
-        "GitLab token",
-        &[
-            "glpat-",
-            "gldt-",
-            "glrt-",
-            "glft-",
-            "glsoat-",
-            "glffct-",
-            "glimt-",
-            "glagent-",
-            "gloas-",
-            "glcbt-",
-            "GR1348941",
-        ],
-        &[Run(URL64, 20, 300)],
-        Check::Entropy,
-    ),
-    row(
-        "GitLab token",
-        &["glptt-"],
-        &[Run(HEX, 40, 40)],
-        Check::Varied,
-    ),
-    row(
-        "Slack token",
-        &[
-            "xoxb-",
-            "xoxp-",
-            "xoxa-",
-            "xoxr-",
-            "xoxs-",
-            "xoxo-",
-            "xoxe-",
-            "xoxe.xoxp-",
-            "xoxe.xoxb-",
-            "xapp-",
-        ],
-        &[Run(URL64, 18, 255)],
-        Check::Entropy,
-    ),
-    row(
-        "Slack webhook",
-        &[
-            "hooks.slack.com/services/T",
-            "hooks.slack.com/workflows/T",
-            "hooks.slack.com/triggers/T",
-        ],
-        &[Run(PATH, 30, 100)],
-        Check::Entropy,
-    ),
-    row(
-        "Anthropic key",
-        &["sk-ant-"],
-        &[Run(URL64, 40, 255)],
-        Check::Entropy,
-    ),
-    row(
-        "OpenAI key",
-        &["sk-proj-", "sk-svcacct-", "sk-admin-"],
-        &[Run(URL64, 40, 300)],
-        Check::Entropy,
-    ),
-    row(
-        "OpenRouter key",
-        &["sk-or-v1-"],
-        &[Run(HEX, 64, 64)],
-        Check::Varied,
-    ),
+    row("AWS access key", &["AKIA", "ASIA", "ABIA", "ACCA"], &[Run(BASE32, 16, 16)], Check::Aws),
+    row("GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], &[Run(BASE62, 36, 255)], Check::Crc62),
+    row("GitHub token", &["github_pat_"], &[Run(BASE62, 22, 22), Text("_"), Run(BASE62, 59, 59)], Check::Varied),
+    row("GitLab token", &["glpat-", "gldt-", "glrt-", "glft-", "glsoat-", "glffct-", "glimt-", "glagent-", "gloas-", "glcbt-", "GR1348941"], &[Run(URL64, 20, 300)], Check::Entropy),
+    row("GitLab token", &["glptt-"], &[Run(HEX, 40, 40)], Check::Varied),
+    row("Slack token", &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxo-", "xoxe-", "xoxe.xoxp-", "xoxe.xoxb-", "xapp-"], &[Run(URL64, 18, 255)], Check::Entropy),
+    row("Slack webhook", &["hooks.slack.com/services/T", "hooks.slack.com/workflows/T", "hooks.slack.com/triggers/T"], &[Run(PATH, 30, 100)], Check::Entropy),
+    row("Anthropic key", &["sk-ant-"], &[Run(URL64, 40, 255)], Check::Entropy),
+    row("OpenAI key", &["sk-proj-", "sk-svcacct-", "sk-admin-"], &[Run(URL64, 40, 300)], Check::Entropy),
+    row("OpenRouter key", &["sk-or-v1-"], &[Run(HEX, 64, 64)], Check::Varied),
     // DeepSeek, LiteLLM, older keys of OpenAI and many compatible services.
     row("API key", &["sk-"], &[Run(BASE62, 20, 100)], Check::Entropy),
-    row(
-        "Google API key",
-        &["AIza"],
-        &[Run(URL64, 35, 35)],
-        Check::Varied,
-    ),
-    row(
-        "Google client secret",
-        &["GOCSPX-"],
-        &[Run(URL64, 28, 28)],
-        Check::Varied,
-    ),
-    row(
-        "Google access token",
-        &["ya29."],
-        &[Run(URL64, 20, 2048)],
-        Check::Entropy,
-    ),
-    row(
-        "Stripe key",
-        &[
-            "sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_",
-        ],
-        &[Run(BASE62, 16, 247)],
-        Check::Entropy,
-    ),
-    row(
-        "webhook secret",
-        &["whsec_"],
-        &[Run(BASE64, 24, 100)],
-        Check::Entropy,
-    ),
+    row("Google API key", &["AIza"], &[Run(URL64, 35, 35)], Check::Varied),
+    row("Google client secret", &["GOCSPX-"], &[Run(URL64, 28, 28)], Check::Varied),
+    row("Google access token", &["ya29."], &[Run(URL64, 20, 2048)], Check::Entropy),
+    row("Stripe key", &["sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"], &[Run(BASE62, 16, 247)], Check::Entropy),
+    row("webhook secret", &["whsec_"], &[Run(BASE64, 24, 100)], Check::Entropy),
     row("npm token", &["npm_"], &[Run(BASE62, 36, 36)], Check::Crc62),
-    // The rest is a macaroon, which begins with its location: pypi.org or test.pypi.org.
-    row(
-        "PyPI token",
-        &["pypi-AgEIcHlwaS5vcmc", "pypi-AgENdGVzdC5weXBpLm9yZw"],
-        &[Run(URL64, 50, LONGEST)],
-        Check::Varied,
-    ),
-    row(
-        "RubyGems token",
-        &["rubygems_"],
-        &[Run(HEX, 48, 48)],
-        Check::Varied,
-    ),
-    row(
-        "NuGet key",
-        &["oy2"],
-        &[Run(BASE62, 43, 43)],
-        Check::Entropy,
-    ),
-    row(
-        "Clojars token",
-        &["CLOJARS_"],
-        &[Run(BASE62, 60, 60)],
-        Check::Varied,
-    ),
-    row(
-        "Docker token",
-        &["dckr_pat_", "dckr_oat_"],
-        &[Run(URL64, 27, 64)],
-        Check::Entropy,
-    ),
-    row(
-        "Hugging Face token",
-        &["hf_", "api_org_"],
-        &[Run(BASE62, 34, 40)],
-        Check::Varied,
-    ),
-    row(
-        "Replicate token",
-        &["r8_"],
-        &[Run(BASE62, 37, 37)],
-        Check::Varied,
-    ),
+    // After the prefix comes a macaroon, which begins with its location: pypi.org or test.pypi.org.
+    row("PyPI token", &["pypi-AgEIcHlwaS5vcmc", "pypi-AgENdGVzdC5weXBpLm9yZw"], &[Run(URL64, 50, LONGEST)], Check::Varied),
+    row("RubyGems token", &["rubygems_"], &[Run(HEX, 48, 48)], Check::Varied),
+    row("NuGet key", &["oy2"], &[Run(BASE62, 43, 43)], Check::Entropy),
+    row("Clojars token", &["CLOJARS_"], &[Run(BASE62, 60, 60)], Check::Varied),
+    row("Docker token", &["dckr_pat_", "dckr_oat_"], &[Run(URL64, 27, 64)], Check::Entropy),
+    row("Hugging Face token", &["hf_", "api_org_"], &[Run(BASE62, 34, 40)], Check::Varied),
+    row("Replicate token", &["r8_"], &[Run(BASE62, 37, 37)], Check::Varied),
     row("Groq key", &["gsk_"], &[Run(BASE62, 52, 52)], Check::Varied),
     row("xAI key", &["xai-"], &[Run(BASE62, 80, 80)], Check::Varied),
-    row(
-        "Perplexity key",
-        &["pplx-"],
-        &[Run(BASE62, 48, 56)],
-        Check::Varied,
-    ),
-    row(
-        "SendGrid key",
-        &["SG."],
-        &[Run(URL64, 22, 22), Text("."), Run(URL64, 43, 43)],
-        Check::Varied,
-    ),
+    row("Perplexity key", &["pplx-"], &[Run(BASE62, 48, 56)], Check::Varied),
+    row("SendGrid key", &["SG."], &[Run(URL64, 22, 22), Text("."), Run(URL64, 43, 43)], Check::Varied),
     row("Twilio key", &["SK"], &[Run(HEX, 32, 32)], Check::Varied),
     row("Mailgun key", &["key-"], &[Run(HEX, 32, 32)], Check::Varied),
-    row(
-        "Mailchimp key",
-        &["-us"],
-        &[Run(DIGITS, 1, 2)],
-        Check::Varied,
-    )
-    .after(HEX, 32, 32),
-    row(
-        "Brevo key",
-        &["xkeysib-"],
-        &[Run(HEX, 64, 64), Text("-"), Run(BASE62, 16, 16)],
-        Check::Varied,
-    ),
-    row(
-        "Telegram token",
-        &[":AA"],
-        &[Run(URL64, 33, 33)],
-        Check::Varied,
-    )
-    .after(DIGITS, 8, 10),
-    row(
-        "Discord webhook",
-        &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"],
-        &[Run(DIGITS, 17, 20), Text("/"), Run(URL64, 60, 80)],
-        Check::Varied,
-    ),
-    row(
-        "Shopify token",
-        &["shpat_", "shpca_", "shppa_", "shpss_"],
-        &[Run(HEX, 32, 32)],
-        Check::Varied,
-    ),
-    row(
-        "Square token",
-        &["sq0atp-", "sq0csp-", "EAAA"],
-        &[Run(URL64, 22, 64)],
-        Check::Entropy,
-    ),
-    row(
-        "DigitalOcean token",
-        &["dop_v1_", "doo_v1_", "dor_v1_"],
-        &[Run(HEX, 64, 64)],
-        Check::Varied,
-    ),
-    row(
-        "Azure client secret",
-        &["Q~"],
-        &[Run(AZURE, 31, 34)],
-        Check::Varied,
-    )
-    .after(AZURE, 4, 4),
-    row(
-        "Azure storage key",
-        &["AccountKey="],
-        &[Run(BASE64, 86, 88)],
-        Check::Varied,
-    ),
-    row(
-        "Azure access key",
-        &["SharedAccessKey="],
-        &[Run(BASE64, 43, 44)],
-        Check::Varied,
-    ),
-    row(
-        "Alibaba Cloud key",
-        &["LTAI"],
-        &[Run(BASE62, 12, 20)],
-        Check::Entropy,
-    ),
-    row(
-        "Databricks token",
-        &["dapi"],
-        &[Run(HEX, 32, 32)],
-        Check::Varied,
-    ),
-    row(
-        "Vault token",
-        &["hvs.", "hvb."],
-        &[Run(URL64, 24, 300)],
-        Check::Entropy,
-    ),
-    row(
-        "Terraform token",
-        &[".atlasv1."],
-        &[Run(URL64, 60, 70)],
-        Check::Varied,
-    )
-    .after(BASE62, 14, 14),
-    row(
-        "Pulumi token",
-        &["pul-"],
-        &[Run(HEX, 40, 40)],
-        Check::Varied,
-    ),
-    row(
-        "Doppler token",
-        &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa."],
-        &[Run(PATH, 40, 60)],
-        Check::Entropy,
-    ),
-    row(
-        "Tailscale key",
-        &["tskey-"],
-        &[Run(URL64, 20, 100)],
-        Check::Entropy,
-    ),
-    row(
-        "Supabase token",
-        &["sbp_"],
-        &[Run(HEX, 40, 40)],
-        Check::Varied,
-    ),
-    row(
-        "PlanetScale token",
-        &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"],
-        &[Run(URL64, 32, 64)],
-        Check::Varied,
-    ),
-    row(
-        "Grafana token",
-        &["glsa_"],
-        &[Run(BASE62, 32, 32), Text("_"), Run(HEX, 8, 8)],
-        Check::Varied,
-    ),
-    row(
-        "Grafana token",
-        &["glc_"],
-        &[Run(BASE64, 32, 400)],
-        Check::Entropy,
-    ),
-    row(
-        "Sentry token",
-        &["sntryu_"],
-        &[Run(HEX, 64, 64)],
-        Check::Varied,
-    ),
-    row(
-        "Sentry token",
-        &["sntrys_eyJ"],
-        &[Run(BASE64, 20, 500), Text("_"), Run(BASE64, 43, 44)],
-        Check::Varied,
-    ),
-    row(
-        "New Relic key",
-        &["NRAK-"],
-        &[Run(UPPER, 27, 27)],
-        Check::Varied,
-    ),
-    row(
-        "Dynatrace token",
-        &["dt0c01."],
-        &[Run(UPPER, 24, 24), Text("."), Run(UPPER, 64, 64)],
-        Check::Varied,
-    ),
-    row(
-        "Postman key",
-        &["PMAK-"],
-        &[Run(HEX, 24, 24), Text("-"), Run(HEX, 34, 34)],
-        Check::Varied,
-    ),
-    row(
-        "Linear key",
-        &["lin_api_"],
-        &[Run(BASE62, 40, 40)],
-        Check::Varied,
-    ),
-    row(
-        "Notion token",
-        &["ntn_"],
-        &[Run(BASE62, 40, 50)],
-        Check::Varied,
-    ),
-    row(
-        "Notion token",
-        &["secret_"],
-        &[Run(BASE62, 43, 43)],
-        Check::Varied,
-    ),
-    row(
-        "Atlassian token",
-        &["ATATT3"],
-        &[Run(|byte| URL64(byte) || byte == b'=', 100, 300)],
-        Check::Varied,
-    ),
-    row(
-        "Airtable token",
-        &["pat"],
-        &[Run(BASE62, 14, 14), Text("."), Run(HEX, 64, 64)],
-        Check::Varied,
-    ),
-    row(
-        "Figma token",
-        &["figd_"],
-        &[Run(URL64, 40, 60)],
-        Check::Varied,
-    ),
-    row(
-        "JSON Web Token",
-        &["eyJ"],
-        &[
-            Run(URL64, 10, LONGEST),
-            Text(".eyJ"),
-            Run(URL64, 10, LONGEST),
-            Text("."),
-            Run(URL64, 10, LONGEST),
-        ],
-        Check::Jwt,
-    ),
-    row(
-        "age key",
-        &["AGE-SECRET-KEY-1"],
-        &[Run(BECH32, 58, 58)],
-        Check::Varied,
-    ),
+    row("Mailchimp key", &["-us"], &[Run(DIGITS, 1, 2)], Check::Varied).after(HEX, 32, 32),
+    row("Brevo key", &["xkeysib-"], &[Run(HEX, 64, 64), Text("-"), Run(BASE62, 16, 16)], Check::Varied),
+    row("Telegram token", &[":AA"], &[Run(URL64, 33, 33)], Check::Varied).after(DIGITS, 8, 10),
+    row("Discord webhook", &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"], &[Run(DIGITS, 17, 20), Text("/"), Run(URL64, 60, 80)], Check::Varied),
+    row("Shopify token", &["shpat_", "shpca_", "shppa_", "shpss_"], &[Run(HEX, 32, 32)], Check::Varied),
+    row("Square token", &["sq0atp-", "sq0csp-", "EAAA"], &[Run(URL64, 22, 64)], Check::Entropy),
+    row("DigitalOcean token", &["dop_v1_", "doo_v1_", "dor_v1_"], &[Run(HEX, 64, 64)], Check::Varied),
+    row("Azure client secret", &["Q~"], &[Run(AZURE, 31, 34)], Check::Varied).after(AZURE, 4, 4),
+    row("Azure storage key", &["AccountKey="], &[Run(BASE64, 86, 88)], Check::Varied),
+    row("Azure access key", &["SharedAccessKey="], &[Run(BASE64, 43, 44)], Check::Varied),
+    row("Alibaba Cloud key", &["LTAI"], &[Run(BASE62, 12, 20)], Check::Entropy),
+    row("Databricks token", &["dapi"], &[Run(HEX, 32, 32)], Check::Varied),
+    row("Vault token", &["hvs.", "hvb."], &[Run(URL64, 24, 300)], Check::Entropy),
+    row("Terraform token", &[".atlasv1."], &[Run(URL64, 60, 70)], Check::Varied).after(BASE62, 14, 14),
+    row("Pulumi token", &["pul-"], &[Run(HEX, 40, 40)], Check::Varied),
+    row("Doppler token", &["dp.pt.", "dp.st.", "dp.ct.", "dp.sa."], &[Run(PATH, 40, 60)], Check::Entropy),
+    row("Tailscale key", &["tskey-"], &[Run(URL64, 20, 100)], Check::Entropy),
+    row("Supabase token", &["sbp_"], &[Run(HEX, 40, 40)], Check::Varied),
+    row("PlanetScale token", &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"], &[Run(URL64, 32, 64)], Check::Varied),
+    row("Grafana token", &["glsa_"], &[Run(BASE62, 32, 32), Text("_"), Run(HEX, 8, 8)], Check::Varied),
+    row("Grafana token", &["glc_"], &[Run(BASE64, 32, 400)], Check::Entropy),
+    row("Sentry token", &["sntryu_"], &[Run(HEX, 64, 64)], Check::Varied),
+    row("Sentry token", &["sntrys_eyJ"], &[Run(BASE64, 20, 500), Text("_"), Run(BASE64, 43, 44)], Check::Varied),
+    row("New Relic key", &["NRAK-"], &[Run(UPPER, 27, 27)], Check::Varied),
+    row("Dynatrace token", &["dt0c01."], &[Run(UPPER, 24, 24), Text("."), Run(UPPER, 64, 64)], Check::Varied),
+    row("Postman key", &["PMAK-"], &[Run(HEX, 24, 24), Text("-"), Run(HEX, 34, 34)], Check::Varied),
+    row("Linear key", &["lin_api_"], &[Run(BASE62, 40, 40)], Check::Varied),
+    row("Notion token", &["ntn_"], &[Run(BASE62, 40, 50)], Check::Varied),
+    row("Notion token", &["secret_"], &[Run(BASE62, 43, 43)], Check::Varied),
+    row("Atlassian token", &["ATATT3"], &[Run(|byte| URL64(byte) || byte == b'=', 100, 300)], Check::Varied),
+    row("Airtable token", &["pat"], &[Run(BASE62, 14, 14), Text("."), Run(HEX, 64, 64)], Check::Varied),
+    row("Figma token", &["figd_"], &[Run(URL64, 40, 60)], Check::Varied),
+    row("JSON Web Token", &["eyJ"], &[Run(URL64, 10, LONGEST), Text(".eyJ"), Run(URL64, 10, LONGEST), Text("."), Run(URL64, 10, LONGEST)], Check::Jwt),
+    row("age key", &["AGE-SECRET-KEY-1"], &[Run(BECH32, 58, 58)], Check::Varied),
 ];
 
 /// The tokens of bots of Discord, which have no literal: the number of a user in base 64, a time and a signature.
@@ -638,7 +310,8 @@ fn decoded(text: &str) -> Option<Vec<u8>> {
         width += 6;
         if width >= 8 {
             width -= 8;
-            bytes.push((pending >> width) as u8);
+            // The pending bits are fewer than 14, so that these are a byte.
+            bytes.extend(u8::try_from(pending >> width));
             pending &= (1 << width) - 1;
         }
     }

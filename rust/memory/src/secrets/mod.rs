@@ -148,7 +148,7 @@ fn add_private_keys(text: &str, spans: &mut Vec<Span>) {
 
 /// The next line `-----BEGIN NAME-----`: its first and its last byte, excluded.
 fn armor(text: &str, from: usize, literal: &str) -> Option<(usize, usize)> {
-    let found = text[from..].match_indices(literal).find_map(|(at, _)| {
+    text[from..].match_indices(literal).find_map(|(at, _)| {
         let rest = &text.as_bytes()[from + at + literal.len()..];
         let name = rest.iter().take(LONGEST_NAME);
         let is_name =
@@ -157,8 +157,7 @@ fn armor(text: &str, from: usize, literal: &str) -> Option<(usize, usize)> {
         rest[name..]
             .starts_with(b"-----")
             .then_some((from + at, from + at + literal.len() + name + 5))
-    });
-    found
+    })
 }
 
 /// Numbers of cards: the beginning of an issuer, its length, and the check digit.
