@@ -21,12 +21,23 @@ from hedgerow._engine import _rules, _switch_rule
 from rule_data import Figure
 from rule_data.conversations import measure_conversations
 from rule_data.duplicates import measure_duplicates
+from rule_data.periods import (
+    measure_named_periods,
+    measure_period_lists,
+    measure_words_of_periods,
+)
 from rule_data.questions import (
     measure_compounds,
     measure_foreign_questions,
     measure_short_names,
 )
 from rule_data.ranking import RANKED, measure_ranking
+from rule_data.secrets import (
+    measure_conflicts,
+    measure_fields,
+    measure_formats,
+    measure_quotes,
+)
 from rule_data.speakers import measure_first_person, measure_speaker_names
 from rule_data.spellings import SPELLINGS
 from rule_page import publish
@@ -36,6 +47,13 @@ OTHERS = {
     "speaker names": measure_speaker_names,
     "conversations": measure_conversations,
     **SPELLINGS,
+    "named periods": measure_named_periods,
+    "words of periods": measure_words_of_periods,
+    "period lists": measure_period_lists,
+    "secret formats": measure_formats,
+    "secret fields": measure_fields,
+    "quotes": measure_quotes,
+    "git conflicts": measure_conflicts,
     "near-duplicates": measure_duplicates,
 }
 """The measurement of each rule that is not switched off in searches of the collections."""
