@@ -139,7 +139,7 @@ class Bench:
         node: opensearch_server.Node,
         matches: dict[str, int],
     ) -> None:
-        """Measure throughput, and the processor time of the server if there is one."""
+        """Measure throughput, and the processor time of a server."""
         self._tell(f"{row.chunks:,} chunks, {row.place}: throughput and processor time")
         for threads in _THREADS:
             row.pace[threads] = measures.pace(retriever, list(matches), threads)

@@ -194,7 +194,7 @@ def text_of(words: list[str]) -> str:
 
 
 def first_sync(root: hr.MemoryRoot) -> None:
-    """Sync a root from which all derived files were deleted."""
+    """Sync a root after all its derived files were deleted."""
     root.close()
     shutil.rmtree(root.path / ".hedgerow", ignore_errors=True)
     root.sync()

@@ -28,12 +28,14 @@ from rule_data.questions import (
 )
 from rule_data.ranking import RANKED, measure_ranking
 from rule_data.speakers import measure_first_person, measure_speaker_names
+from rule_data.spellings import SPELLINGS
 from rule_page import publish
 
 OTHERS = {
     "first person": measure_first_person,
     "speaker names": measure_speaker_names,
     "conversations": measure_conversations,
+    **SPELLINGS,
     "near-duplicates": measure_duplicates,
 }
 """The measurement of each rule that is not switched off in searches of the collections."""

@@ -1,4 +1,4 @@
-"""Write the licenses of the crates that are compiled into the wheel: THIRD-PARTY-LICENSES.
+"""Write the licenses of the crates and data that are compiled into the wheel: THIRD-PARTY-LICENSES.
 
 python scripts/third_party_licenses.py [--check]
 
@@ -20,14 +20,15 @@ RULE = "-" * 80
 
 ABOUT = """\
 The compiled module of hedgerow contains the crates below, SQLite, which is bundled by libsqlite3-sys
-and in the public domain, and the standard library of Rust, which is licensed under MIT or Apache-2.0.
+and in the public domain, the standard library of Rust, which is licensed under MIT or Apache-2.0, and
+names of months, weekdays and periods from the CLDR, which is named like a crate.
 Each license text below is preceded by the names of its crates.
 """
 
 
 def main() -> int:
     """Write or compare the file. Return 1 if --check finds a difference."""
-    written = document(crates())
+    written = document([*crates(), names_of_the_calendar()])
     if sys.argv[1:] == ["--check"]:
         if FILE.exists() and FILE.read_text(encoding="utf-8") == written:
             return 0
@@ -51,6 +52,18 @@ def crates() -> list[dict[str, str]]:
         if (one["name"], f"v{one['version']}") in linked and one["source"] is not None
     ]
     return sorted(found, key=lambda one: (one["name"], one["version"]))
+
+
+def names_of_the_calendar() -> dict[str, str]:
+    """Return the table of names from the CLDR as a crate. Its license is in its folder."""
+    table = ROOT / "rust/engine/src/calendar/names.txt"
+    _, name, version, license_, *_ = table.read_text(encoding="utf-8").split(maxsplit=4)
+    return {
+        "name": name,
+        "version": version,
+        "license": license_.strip("(),"),
+        "manifest_path": str(table),
+    }
 
 
 def cargo(*arguments: str) -> str:

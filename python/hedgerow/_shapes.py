@@ -59,7 +59,6 @@ class HitScore(TypedDict):
     fusion: str
     keywords: dict[str, Any] | None
     meaning: dict[str, Any] | None
-    sparse: NotRequired[dict[str, Any]]
     coverage: float | None
     weight: float | None
     fused: float
@@ -115,7 +114,6 @@ class Trace(TypedDict):
     attempts: list[Attempt]
     bm25Count: int
     vectorCount: int
-    sparseCount: NotRequired[int]
     fusedCount: int
     fellBackToBM25: bool
     embedderUsed: bool

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from io import TextIOWrapper
 from typing import Any, TypeVar
@@ -140,8 +139,6 @@ class _Tool:
         }
         if writer is not None and kind in _SIGNED and "by" not in options:
             known["written_by"] = writer
-        if "question_date" in _names(kind):
-            known["question_date"] = datetime.now().astimezone()
         return checked_arguments(kind, known, served=True)
 
 
@@ -179,7 +176,7 @@ _TOOLS = (
     _Tool(
         "memory_recall",
         "Search the memory. Returns excerpts with file and lines, best first. "
-        'A period in the query ("last week") limits the time, unless it is in quotes.',
+        'Memories of a period in the query ("last week") rank higher.',
         (RecallRequest, ContextRequest),
         (
             *("query", "limit", "budget", "depth", "types", "tags", "after", "before", "as_of"),

@@ -47,7 +47,6 @@ _STAGES: dict[str, Callable[[Trace], int]] = {
     "vector": lambda trace: trace.vector_count,
     "bm25": lambda trace: trace.attempts[0].hits if trace.attempts else 0,
     "ladder": lambda trace: trace.attempts[-1].hits,
-    "sparse": lambda trace: trace.sparse_count or 0,
     "fuse": lambda trace: trace.fused_count,
     "reweight": lambda trace: trace.fused_count,
 }
@@ -223,7 +222,7 @@ class _WatchedSearch(RunningSearch):
         context = trace.set_span_in_context(self._span)
         start = self._began_ns
         for stage, count in _STAGES.items():
-            end = start + int(traced.timings.get(stage, 0) * 1e6)
+            end = start + int(traced.timings[stage] * 1e6)
             if end > start:
                 span = self._telemetry.tracer.start_span(
                     f"hedgerow.{stage}",

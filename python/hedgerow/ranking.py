@@ -34,7 +34,7 @@ class Ranking:
     - `fusion`: how keywords and meaning are combined, "rrf" by ranks or "score" by scores;
     - `neighbors`: whether the chunks next to a chunk in its path count for it;
     - `speakers`: whether the chunks of the speaker that the question asks about count more;
-    - `dates`: whether the chunks of the days and months that the question names count more;
+    - `dates`: whether the chunks of the days and periods that the question names count more;
     - `reweight`: whether scores are multiplied by the intent of the question.
 
     `operator` joins words of a query without operators: "OR" or "AND".
@@ -71,7 +71,7 @@ class Ranking:
     ] = None
     dates: Annotated[
         bool | None,
-        Field("Let chunks of the days and months that the question names count more"),
+        Field("Let chunks of the days and periods that the question names count more"),
     ] = None
     reweight: Annotated[
         bool | None, Field("Multiply scores according to the intent of the question")

@@ -32,7 +32,6 @@ __dir__ = partial(sorted, __all__)
 STAGES = {
     "bm25": "search by keywords",
     "vector": "search by meaning",
-    "sparse": "search by sparse vectors",
     "rerank": "the reranker",
 }
 """The stages that can fail, as sentences name them."""
@@ -201,8 +200,6 @@ class IndexStats:
     counts the chunks that have one, and `vector_bytes` is the memory in which this handle keeps
     them: 0 before they are first searched. `vector_recall` is the recall of
     approximate search, measured on a sample (1.0 is all), None while searches are exact.
-    `sparse_vectors` counts the chunks with a sparse vector, and `sparse_bytes` is the approximate memory of
-    these: 0 before they are first searched.
     `ranking_bytes` is the memory of BM25 ranking, 0 while FTS5 ranks.
     `ranking_reason` is a sentence on which of the two ranks, and why: "memory: ..." or "fts5: ...".
     `text_bytes` is the approximate memory of the texts that searches found last, `fuzzy_bytes`
@@ -228,8 +225,6 @@ class IndexStats:
     fuzzy_bytes: Annotated[int, _OF_A_HANDLE] = 0
     metadata_index: tuple[str, ...] = ()
     filter_bytes: Annotated[int, _OF_A_HANDLE] = 0
-    sparse_vectors: int = 0
-    sparse_bytes: Annotated[int, _OF_A_HANDLE] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from ._dual import Call, Steps, arun, run
 from ._engine import Chunk, Index, Searcher
 from ._operations.operation import Request
 from ._profiles import CANDIDATES
-from ._retrieval.embedding import checked_sparse, encoding, reembedding, upserting
+from ._retrieval.embedding import reembedding, upserting
 from ._retrieval.operations import (
     CountRequest,
     DeleteRequest,
@@ -34,7 +34,6 @@ from ._retrieval.reranking import is_asynchronous, rerank_options
 from ._retrieval.searching import Stages, checked_slow_ms, needed
 from ._retrieval.why_not import looking
 from .embedders.base import AnyEmbedder, forms_of
-from .embedders.sparse import SparseEmbedder
 from .errors import IndexFileError, InvalidInputError
 from .query import QueryExplanation, explain_query
 from .ranking import Ranking, checked_ranking
@@ -73,8 +72,7 @@ class Retriever(IndexOperations):
     `embedder` turns texts into vectors: an object with `embed`, or with `embed_query` and
     `embed_documents`, a function of texts, or a name such as "local" (`embedder_named`). `reranker`
     reorders the best hits (below). Either may be asynchronous, for `asearch`; one that was named is closed
-    with the retriever. `sparse` is a sparse embedder, whose vectors of tokens and weights are a third leg of
-    score fusion (`hr.embedders.SparseEmbedder`). `aliases` are alternatives for terms. `trigram_chunks` are searched by
+    with the retriever. `aliases` are alternatives for terms. `trigram_chunks` are searched by
     the fuzzy rung of the retry ladder instead of the index's own chunks.
 
     `ranking` is how hits are ranked (`Ranking`), by default as the specification has it:
@@ -102,7 +100,6 @@ class Retriever(IndexOperations):
         *,
         embedder: AnyEmbedder | str | None = None,
         reranker: AnyReranker | str | None = None,
-        sparse: SparseEmbedder | None = None,
         aliases: Aliases | None = None,
         trigram_chunks: Iterable[Chunk | CandidateLike] | None = None,
         ranking: Ranking | None = None,
@@ -128,10 +125,6 @@ class Retriever(IndexOperations):
                 code="invalid_option",
             )
         slow_ms = checked_slow_ms(slow_ms)
-        in_collection = not isinstance(index, (Index, str, os.PathLike))
-        sparse_forms = checked_sparse(sparse, fusion=options["fusion"], in_collection=in_collection)
-        if sparse_forms is not None and sparse_forms.asynchronous:
-            self._asynchronous.insert(0, "sparse embedder")
         reranks = rerank_options(ranking)
         self._owned = isinstance(index, (str, os.PathLike))
         with _held_index(index, create=create, durability=durability) as held:
@@ -163,12 +156,10 @@ class Retriever(IndexOperations):
                 operator=ranking.operator,
                 matching=options["matching"],
             ),
-            sparse_forms,
         )
         self._arguments = {
             "embedder": embedder,
             "reranker": reranker,
-            "sparse": sparse,
             "aliases": aliases,
             "trigram_chunks": trigram_chunks,
             "ranking": ranking,
@@ -199,9 +190,6 @@ class Retriever(IndexOperations):
     def reembed(self, *, progress: Progress | None = None) -> int:
         """Replace the vectors of all chunks, for another embedder; returns how many there are.
 
-        Then their sparse vectors, if the retriever has a sparse embedder with `sparse_documents`: block by
-        block, so that searches meanwhile compare old and new ones. Without an embedder these are counted.
-
         The old vectors answer until all new ones are there, and stay if the embedder fails. What it
         embedded by then is kept, and the next call with an embedder of the same name continues from
         there. `progress(done, total)` is called after each block of chunks. A collection is replaced
@@ -219,16 +207,9 @@ class Retriever(IndexOperations):
 
     def _reembedding(self, progress: Progress | None) -> Steps[int]:
         stages = self._stages
-        documents = None if stages.sparse is None else stages.sparse.documents
-        count = None
-        if stages.embedder is not None or documents is None:
-            count = yield from reembedding(stages.index, needed(stages.embedder), progress)
-        if documents is not None:
-            index = _index_of(stages.index, "reembed of sparse vectors")
-            encoded = yield from encoding(index, documents, progress)
-            count = encoded if count is None else count
+        count = yield from reembedding(stages.index, needed(stages.embedder), progress)
         stages.forget_embedder()
-        return count or 0
+        return count
 
     def _perform(self, request: Request[R]) -> R:
         if self._asynchronous:
@@ -247,7 +228,7 @@ class Retriever(IndexOperations):
 
         A method that writes does not use the reranker.
         """
-        parts = [part for part in self._asynchronous if part != "reranker" or not writes]
+        parts = [part for part in self._asynchronous if part == "embedder" or not writes]
         if parts and embeds:
             raise InvalidInputError(
                 f"the {parts[0]} is asynchronous; await a{method}(...) instead of {method}(...)",
@@ -312,7 +293,7 @@ def _retriever(index: Searchable | os.PathLike[str], arguments: dict[str, Any]) 
 
 
 def _upserting(stages: Stages, request: UpsertRequest) -> Steps[int]:
-    return upserting(stages.index, stages.embedder, request.chunks, request.progress, stages.sparse)
+    return upserting(stages.index, stages.embedder, request.chunks, request.progress)
 
 
 def _deleting(stages: Stages, request: DeleteRequest) -> Steps[int]:

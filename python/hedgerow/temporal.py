@@ -189,20 +189,21 @@ _US_ZONES = {"e": -5, "c": -6, "m": -7, "p": -8}
 # ---------------------------------------------------------------------------- reading
 
 
-def parse_anchor(text: str) -> datetime | None:
+def parse_anchor(text: str, *, local: bool = False) -> datetime | None:
     """The instant a question date names, aware and in UTC; None when it names none.
 
     A form without a time means midnight, one without an offset UTC. Fractions of a second are
-    cut to milliseconds. An instant outside the years 1 to 9999 counts as unreadable.
+    cut to milliseconds. An instant outside the years 1 to 9999 counts as unreadable. With `local` the
+    offset is ignored, so that the result has the day of the zone in which the date is written.
     """
     text = text.strip(SPACES)
     if found := _grammar(_ANCHOR).fullmatch(text):
         return _rolled_over(found.groupdict())
     if found := _grammar(_ISO).fullmatch(text):
-        return _checked(int(found["year"]), found.groupdict())
+        return _checked(int(found["year"]), found.groupdict(), local=local)
     for form in _PROSE:
         if found := _grammar(form).fullmatch(text):
-            return _checked(_full_year(int(found["year"])), found.groupdict())
+            return _checked(_full_year(int(found["year"])), found.groupdict(), local=local)
     return None
 
 
@@ -215,13 +216,13 @@ def _rolled_over(fields: Mapping[str, str | None]) -> datetime | None:
     return _instant(day_number(year, month, day), time)
 
 
-def _checked(year: int, fields: Mapping[str, str | None]) -> datetime | None:
+def _checked(year: int, fields: Mapping[str, str | None], *, local: bool) -> datetime | None:
     """Read a form whose fields have limits; only a day up to 31 may exceed its month."""
     month, day = _month_number(fields["month"] or "01"), int(fields["day"] or 1)
     time, offset = _time_of_day(fields), _utc_offset(fields)
     if not (1 <= month <= 12 and 1 <= day <= 31) or time is None or offset is None:
         return None
-    return _instant(day_number(year, month, day), time - offset)
+    return _instant(day_number(year, month, day), time if local else time - offset)
 
 
 def _full_year(year: int) -> int:
@@ -412,6 +413,13 @@ def _read_date(value: QuestionDate | None) -> datetime | None:
             code="invalid_option",
         )
     return parse_anchor(value)
+
+
+def question_day(value: QuestionDate) -> date | None:
+    """Return the day of a question date in the time zone in which it is written; None if it cannot be read."""
+    if _read_date(value) is None:
+        return None
+    return parse_anchor(value, local=True) if isinstance(value, str) else value
 
 
 def _with_dates(

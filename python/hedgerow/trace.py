@@ -72,10 +72,9 @@ class Trace(PydanticType):
     rerank_skipped_reason: (
         Literal["empty_candidates", "mode_off", "no_reranker", "unanimity"] | None
     )
-    error_stage: Literal["bm25", "vector", "sparse", "rerank"] | None
+    error_stage: Literal["bm25", "vector", "rerank"] | None
     timings: dict[str, float] = field(compare=False, repr=False)
     recency: str | None = None
-    sparse_count: int | None = None
     backend: str | None = None
     shards: dict[str, int] | None = field(default=None, compare=False)
     approximate: bool = False
@@ -124,7 +123,6 @@ class Trace(PydanticType):
             "attempts": [attempt._asdict() for attempt in self.attempts],
             "bm25Count": self.bm25_count,
             "vectorCount": self.vector_count,
-            "sparseCount": self.sparse_count,
             "fusedCount": self.fused_count,
             "fellBackToBM25": self.fell_back_to_bm25,
             "embedderUsed": self.embedder_used,

@@ -42,7 +42,6 @@ __all__ = [
     "Category",
     "ChunkLike",
     "Collection",
-    "ContextKeywords",
     "Cut",
     "DateLike",
     "Durability",
@@ -65,7 +64,6 @@ __all__ = [
     "QuestionDate",
     "RankingBackend",
     "Real",
-    "RecallKeywords",
     "Resident",
     "SearchKeywords",
     "Searchable",
@@ -130,25 +128,6 @@ Progress: TypeAlias = Callable[[int, int], object]
 """Called with what is done, and with how much there is."""
 QuestionDate: TypeAlias = date | str
 """When a question was asked: a text (spec/temporal.md, "Anchor forms"), a datetime or a date."""
-
-
-class ContextKeywords(TypedDict, total=False):
-    """The options of `MemoryRoot.recall` that `MemoryRoot.context` has as well."""
-
-    depth: str
-    as_of: QuestionDate | None
-    include_superseded: bool
-    types: Sequence[str]
-    tags: Sequence[str]
-    after: QuestionDate | None
-    before: QuestionDate | None
-    question_date: QuestionDate | None
-
-
-class RecallKeywords(ContextKeywords, total=False):
-    """The options of `MemoryRoot.recall` that a server knows too."""
-
-    limit: int
 
 
 class SearchKeywords(TypedDict, total=False):

@@ -32,10 +32,10 @@ class WhyNot(Result):
     """Why a chunk is not among the results of a search, or where it is.
 
     `cut` is what kept it out, None when it is among the results; `result_rank` is its rank there.
-    `rank` and `score` are those in the fused ranking of the legs without a limit, before a reranker;
+    `rank` and `score` are those in the fused ranking of both legs without a limit, before a reranker;
     `needed` is the score of the last result, None while there is room for more. `held` and `lacking`
     are the phrases searched for that it has and has not, `excluded_by` those after NOT that it has.
-    `keywords`, `vectors` and `sparse` are its places in the legs, None where they do not have it. `explanation`
+    `keywords` and `vectors` are its places in both legs, None where they do not have it. `explanation`
     says where the score comes from. Ranks count from 0. `not_searched_for` are the words that were
     dropped from the query, and `by_vectors` says whether vectors were searched.
     """
@@ -58,7 +58,6 @@ class WhyNot(Result):
     explanation: Annotated[dict[str, Any] | None, Field(null=True, names=True)]
     not_searched_for: list[str]
     by_vectors: bool
-    sparse: LegRank | None = None
 
     def __str__(self) -> str:
         """The reason in a sentence or two."""
@@ -117,7 +116,6 @@ def _details(why: WhyNot) -> list[str]:
         for name, what, leg in [
             ("keywords", "BM25", why.keywords),
             ("vectors", "cosine", why.vectors),
-            ("sparse vectors", "score", why.sparse),
         ]
         if leg is not None
     ]

@@ -62,7 +62,7 @@ def test_it_measures_every_line_of_the_table(tmp_path, capsys):
         *("compile", "compile-many", "wheel", "import"),
         *("bm25-OR", "bm25-new", "bm25-prefix", "bm25-phrase", "bm25-AND", "bm25-NOT"),
         *("vector", "vector-busy", "vector-batch", "intent", "trigrams", "hybrid", "threads"),
-        *("fusion", "fusion-grouped", "sparse"),
+        *("fusion", "fusion-grouped"),
         *("filters-same-keywords", "filters-same-vectors", "filters-same-hybrid"),
         *(f"filters-undeclared-{way}" for way in ("keywords", "vectors", "hybrid")),
         *("filters-or-same", "filters-fields", "filters-peers"),

@@ -54,7 +54,7 @@ class TestStats:
         answer = as_json("stats", "--db", "garden.db")
         assert list(answer) == [
             "chunks", "paths", "sizeBytes", "tokenizer", "schemaVersion", "sqliteVersion",
-            "dimensions", "embedder", "vectors", "metadataIndex", "sparseVectors", "db", "stopwords",
+            "dimensions", "embedder", "vectors", "metadataIndex", "db", "stopwords",
         ]  # fmt: skip
         with hr.Index.open(garden / "garden.db") as index:
             stats = index.stats()

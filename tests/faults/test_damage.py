@@ -196,7 +196,7 @@ def test_a_definition_that_sqlite_reads_and_nobody_wrote(tmp_path: Path) -> None
     path = tmp_path / "index.db"
     with hr.Index.open(path) as index:
         index.upsert([hr.Chunk("a", "p", "oak")])
-    other = "UPDATE sqlite_schema SET sql = replace(sql, 'hedgerow_words 2', 'hedgerow_words 9')"
+    other = "UPDATE sqlite_schema SET sql = replace(sql, 'hedgerow_words 3', 'hedgerow_words 9')"
     run_sql(path, f"PRAGMA writable_schema = ON; {other} WHERE name = 'knowledge_fts'")
     for read_only in (True, False):
         with hr.Index.open(path, read_only=read_only) as index:

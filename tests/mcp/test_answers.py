@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +57,14 @@ class TestRecall:
         assert budget is None or tokens_of(found) <= budget
 
     @pytest.mark.parametrize("budget", [None, 200])
-    def test_a_period_narrows_the_time_and_says_so(
-        self, slugs_root: Path, budget: int | None
-    ) -> None:
-        found = answer(slugs_root, "memory_recall", query="slugs yesterday", budget=budget)
-        assert found.splitlines()[-1].startswith("Nothing that was found is from yesterday (")
-        quoted = answer(slugs_root, "memory_recall", query='slugs "yesterday"', budget=budget)
-        assert "yesterday" not in quoted
+    def test_a_period_ranks_and_says_nothing(self, slugs_root: Path, budget: int | None) -> None:
+        day = datetime.now().astimezone().date()
+        put(slugs_root, "notes/day.md", f"---\ndate: {day}\n---\nThe weather, and slugs.\n")
+        found = answer(slugs_root, "memory_recall", query="slugs", budget=budget)
+        assert not found.startswith("[1] notes/day.md")
+        found = answer(slugs_root, "memory_recall", query="slugs hoje", budget=budget)
+        assert found.startswith("[1] notes/day.md")
+        assert "hoje" not in found
 
     def test_files_that_cannot_be_read_are_named_in_the_last_line(self, slugs_root: Path) -> None:
         for number in range(5):

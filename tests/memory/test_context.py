@@ -146,7 +146,6 @@ class TestContext:
         put(hedges.path, "notes/bad.md", "hedge \0")
         packed = hedges.context("hedge last year", question_date="2021-06-01")
         assert [one.path for one in packed.unreadable] == ["notes/bad.md"]
-        assert packed.period is not None
         assert Context.from_dict(packed.to_dict()) == packed
 
     def test_json_holds_all(self, hedges: MemoryRoot) -> None:

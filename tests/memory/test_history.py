@@ -8,9 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
-from hedgerow.memory import Diff, Event, History
+from hedgerow.memory import Diff, Event, History, git_log
+from hedgerow.memory.diff import unified_diff
 from memory_doubles import put
 
 GIT = shutil.which("git")
@@ -209,35 +212,21 @@ class TestOfGit:
         git(tmp_path, "init", "-q")
         put(tmp_path, "notes/a.md", "x\n")
         found = MemoryRoot.open(tmp_path).history("a")
-        assert (commits(found), found.notices) == ([], ())
+        assert (commits(found), len(found.notices)) == ([], 1)
 
-    def test_nothing_of_the_repository_runs(self, repository: Path) -> None:
-        ran = repository / "ran"
-        script = repository / "evil.sh"
-        script.write_text(f"#!/bin/sh\ntouch {ran}\ncat\n")
-        script.chmod(0o755)
-        for key in (
-            *("core.fsmonitor", "core.pager", "core.sshCommand", "core.editor", "diff.external"),
-            *("log.showSignature", "gpg.program", "diff.evil.textconv", "diff.evil.command"),
-            *("filter.evil.clean", "filter.evil.smudge", "alias.log", "alias.cat-file"),
-        ):
-            value = (
-                "true"
-                if key == "log.showSignature"
-                else f"!{script}"
-                if "alias" in key
-                else str(script)
-            )
-            git(repository, "config", key, value)
-        hooks = repository / ".git/hooks"
-        for hook in ("post-index-change", "reference-transaction", "pre-auto-gc"):
-            shutil.copy(script, hooks / hook)
-        put(repository, ".gitattributes", "*.md diff=evil filter=evil\n")
-        put(repository / ".git", "info/attributes", "*.md diff=evil filter=evil\n")
+    def test_a_repository_of_another_user(
+        self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if os.name != "posix" or os.geteuid() != 0:
+            pytest.skip("needs root")
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
         root = MemoryRoot.open(repository / "memory")
+        for path in (repository, repository / ".git"):
+            os.chown(path, 65534, 65534)
+        [notice] = root.history("hedge").notices
+        assert "dubious ownership" in notice
+        put(tmp_path, "home/.gitconfig", f"[safe]\n\tdirectory = {repository}\n")
         assert len(commits(root.history("hedge"))) == 3
-        assert "+Cut in May." in root.diff("hedge").text
-        assert not ran.exists()
 
     def test_a_name_that_looks_like_an_option_or_a_pattern(self, repository: Path) -> None:
         for name in ("--output=x", "*", ":(top)a"):
@@ -250,6 +239,106 @@ class TestOfGit:
         assert not (repository / "x.md").exists()
 
 
+class TestOfHostileRepositories:
+    """The configuration of a repository names programs. None may run, and plain git runs some of them."""
+
+    PROGRAMS = (
+        *(
+            "core.fsmonitor",
+            "core.pager",
+            "core.editor",
+            "core.sshCommand",
+            "core.gitProxy",
+            "core.askPass",
+        ),
+        *("core.alternateRefsCommand", "credential.helper", "uploadpack.packObjectsHook"),
+        *("gpg.program", "gpg.openpgp.program", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand"),
+        *("diff.external", "diff.evil.command", "diff.evil.textconv", "merge.evil.driver"),
+        *(
+            "filter.evil.clean",
+            "filter.evil.smudge",
+            "filter.evil.process",
+            "interactive.diffFilter",
+        ),
+        *("pager.log", "pager.cat-file", "remote.origin.uploadpack", "trace2.eventTarget"),
+    )
+
+    @pytest.fixture
+    def canary(self, tmp_path: Path) -> Path:
+        """A file that `evil.sh` next to it creates."""
+        ran = tmp_path / "ran"
+        script = tmp_path / "evil.sh"
+        script.write_text(f"#!/bin/sh\ntouch {ran}\ncat\n")
+        script.chmod(0o755)
+        return ran
+
+    def test_no_program_runs(self, repository: Path, canary: Path) -> None:
+        script = str(canary.with_name("evil.sh"))
+        commit = git(repository, "cat-file", "commit", "HEAD").replace(
+            "\n\n",
+            "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n",
+            1,
+        )
+        put(repository, "commit", f"{commit}\n")
+        git(repository, "update-ref", "HEAD", git(repository, "hash-object", "-wtcommit", "commit"))
+        hooks = canary.with_name("hooks")
+        hooks.mkdir()
+        for name in (
+            "post-index-change",
+            "reference-transaction",
+            "pre-auto-gc",
+            "fsmonitor-watchman",
+        ):
+            shutil.copy(script, hooks / name)
+        put(repository, ".git/more", "".join(
+            f'[{section.replace(".", chr(32) + chr(34), 1) + chr(34) if "." in section else section}]\n\t{key} = {script}\n'
+            for section, _, key in (one.rpartition(".") for one in self.PROGRAMS)
+        ))  # fmt: skip
+        for key, value in {
+            "include.path": "more", "core.hooksPath": str(hooks), "log.showSignature": "true",
+            "log.showRoot": "false", "alias.log": f"!{script}", "alias.cat-file": f"!{script}",
+        }.items():  # fmt: skip
+            git(repository, "config", key, value)
+        for file in (".gitattributes", ".git/info/attributes"):
+            put(repository, file, "*.md diff=evil filter=evil merge=evil\n")
+        root = MemoryRoot.open(repository / "memory")
+        assert len(commits(root.history("hedge"))) == 3
+        assert "+Cut in May." in root.diff("hedge").text
+        assert not canary.exists()
+        git(repository, "log")
+        assert canary.exists()
+
+    def test_no_object_is_fetched(self, repository: Path, canary: Path) -> None:
+        git(repository, "config", "uploadpack.allowFilter", "true")
+        clone = canary.with_name("clone")
+        git(
+            repository,
+            "clone",
+            "-q",
+            "--no-checkout",
+            "--filter=blob:none",
+            f"file://{repository}",
+            str(clone),
+        )
+        git(clone, "config", "remote.origin.uploadpack", f"touch {canary}; git-upload-pack")
+        git(clone, "config", "protocol.file.allow", "always")
+        put(clone / "memory", "notes/hedge.md", "mine\n")
+        root = MemoryRoot.open(clone / "memory")
+        assert len(commits(root.history("hedge"))) == 3
+        with pytest.raises(HedgerowError, match="git failed"):
+            root.diff("hedge")
+        assert not canary.exists()
+        git(clone, "cat-file", "blob", "HEAD:memory/notes/hedge.md")
+        assert canary.exists()
+
+    def test_git_in_the_working_directory_is_not_run(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(shutil, "which", lambda name: f".{os.sep}{name}")
+        [notice] = MemoryRoot.open(repository / "memory").history("hedge").notices
+        assert notice == "The history of the repository was not read: git is not installed."
+
+
 class TestGitThatFails:
     def test_no_git(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(shutil, "which", lambda _: None)
@@ -257,8 +346,10 @@ class TestGitThatFails:
         assert root.history("hedge").notices == (
             "The history of the repository was not read: git is not installed.",
         )
-        with pytest.raises(HedgerowError, match="git is not installed"):
+        with pytest.raises(InvalidInputError, match="git is not installed"):
             root.diff("hedge")
+        put(repository / "memory", "notes/other.md", "other\n")
+        assert root.diff("hedge", old="other").old == "notes/other.md"
 
     def test_a_git_that_takes_too_long(
         self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -267,37 +358,83 @@ class TestGitThatFails:
         slow.write_text("#!/bin/sh\nexec sleep 60\n")
         slow.chmod(0o755)
         monkeypatch.setattr(shutil, "which", lambda _: str(slow))
-        monkeypatch.setattr("hedgerow.memory.history.SECONDS", 0.05)
+        monkeypatch.setattr(git_log, "SECONDS", 0.05)
         [notice] = MemoryRoot.open(repository / "memory").history("hedge").notices
         assert "git took longer than" in notice
 
     @pytest.mark.parametrize(
-        ("file", "text", "problem"),
+        ("file", "text"),
         [
-            ("HEAD", "ref: refs/../../secret\n", "HEAD is 'refs/../../secret'"),
-            ("HEAD", "garbage\n", "HEAD is 'garbage'"),
-            ("HEAD", "0" * 40 + "\n", "git failed (fatal: bad object HEAD)"),
-            ("refs/heads/main", "ref: refs/heads/main\n", "HEAD is 'ref: refs/heads/main'"),
+            ("HEAD", "ref: refs/../../secret\n"),
+            ("HEAD", "garbage\n"),
+            ("HEAD", "0" * 40 + "\n"),
+            ("refs/heads/main", "ref: refs/heads/main\n"),
+            ("config", "[core\n"),
         ],
     )
-    def test_a_damaged_repository_is_a_notice(
-        self, repository: Path, file: str, text: str, problem: str
-    ) -> None:
+    def test_a_damaged_repository_is_a_notice(self, repository: Path, file: str, text: str) -> None:
         (repository / ".git" / file).write_text(text)
-        found = MemoryRoot.open(repository / "memory").history("hedge")
+        root = MemoryRoot.open(repository / "memory")
+        found = root.history("hedge")
         assert commits(found) == []
-        assert problem in found.notices[0]
+        assert found.notices[0].startswith(
+            "The history of the repository was not read: git failed ("
+        )
+        assert root.diff("hedge", old="hedge").text == ""
 
-    def test_objects_of_another_repository(self, repository: Path, tmp_path: Path) -> None:
-        elsewhere = tmp_path / "elsewhere"
-        shutil.move(repository / ".git/objects", elsewhere)
-        (repository / ".git/objects").symlink_to(elsewhere)
-        [notice] = MemoryRoot.open(repository / "memory").history("hedge").notices
-        assert "its folder of objects is a link out of it" in notice
-
-    def test_a_text_that_is_too_large(
+    def test_output_that_is_too_large(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("hedgerow.memory.history.LARGEST", 10)
-        with pytest.raises(HedgerowError, match="at most 10 are compared"):
-            MemoryRoot.open(repository / "memory").diff("hedge")
+        [newest, *_] = git_log.commits(repository, repository / "memory/notes/hedge.md")
+        monkeypatch.setattr(git_log, "LARGEST", 10)
+        with pytest.raises(HedgerowError, match="git wrote more than 10 bytes"):
+            newest.text()
+        [notice] = MemoryRoot.open(repository / "memory").history("hedge").notices
+        assert "git wrote more than 10 bytes" in notice
+
+
+class TestOfUnifiedDiffs:
+    @staticmethod
+    def applied(old: list[str], diff: str) -> list[str]:
+        """Apply a diff as `patch` does."""
+        new: list[str] = []
+        at = 0
+        for line in diff.split("\n")[2:-1]:
+            if line.startswith("@@"):
+                start, _, count = line.split()[1][1:].partition(",")
+                first = int(start) - (count != "0")
+                new += old[at:first]
+                at = first
+            elif line.startswith("+"):
+                new.append(line[1:])
+            else:
+                assert old[at] == line[1:]
+                new += [line[1:]] if line.startswith(" ") else []
+                at += 1
+        return new + old[at:]
+
+    LINES = st.lists(st.sampled_from(["a", "b", "@@ c", "-a", "+b", "x\u2028y"]), max_size=30)
+
+    @given(before=LINES, after=LINES, around=st.tuples(LINES, LINES))
+    def test_a_diff_leads_from_one_text_to_the_other(
+        self, before: list[str], after: list[str], around: tuple[list[str], list[str]]
+    ) -> None:
+        old, new = ([*around[0], *lines, *around[1]] for lines in (before, after))
+        diff = unified_diff(
+            ("old", "\r\n".join(old)), ("new", "".join(f"{line}\n" for line in new))
+        )
+        assert (diff == "") == (old == new)
+        assert self.applied(old, diff) == new if diff else True
+
+    def test_long_texts_are_compared_where_they_differ(self) -> None:
+        lines = [f"{number}\n" for number in range(100_000)]
+        changed = [*lines[:50_000], "new\n", *lines[50_001:]]
+        old, new = ("old", "".join(lines)), ("new", "".join(changed))
+        assert unified_diff(old, new) == (
+            "--- old\n+++ new\n@@ -49998,7 +49998,7 @@\n 49997\n 49998\n 49999\n-50000\n+new\n 50001\n 50002\n"
+            " 50003\n"
+        )
+        with pytest.raises(
+            InvalidInputError, match="old and new have more than 3,000 lines between"
+        ):
+            unified_diff(old, ("new", "".join(lines[::-1])))

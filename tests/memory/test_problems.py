@@ -24,10 +24,7 @@ IN_FRONT_MATTER = (
         (CONFLICT, 2),
         (IN_FRONT_MATTER, 3),
         ("<<<<<<<\na\n|||||||\nb\n=======\nc\n>>>>>>>\n", 1),
-        (f"# Build\n\n```\n{CONFLICT}```\n", 5),
-        (f"# A merge\n\n```\n{CONFLICT}```\n", None),
-        (f"# Conflicts\n\n```\n{CONFLICT}```\n", None),
-        (f"A conflict:\n\n```\n{CONFLICT}```\n", None),
+        (f"# Build\n\n```\n{CONFLICT}```\n", None),
         ("a\n=======\n\n>>>>>>> b\n", None),
         ("<<<<<<< a\n=======\n", 1),
         ("a\n=======\nb\n>>>>>>> c\n", 2),
@@ -54,6 +51,14 @@ class TestConflicts:
         check = diagnose(tmp_path).files
         assert not check.ok
         assert "git_conflict" in [one["code"] for one in check.facts["problems"]]
+
+    def test_one_in_code_is_a_note_of_lint_alone(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/a.md", f"# Build\n\n```\n{CONFLICT}```\n")
+        root = MemoryRoot.open(tmp_path)
+        assert root.recall("hedge").notices == ()
+        [finding] = [one for one in root.process("lint").summary if one.startswith("[")]
+        assert finding.startswith("[conflict-in-code] `notes/a.md` line 5: ")
+        assert diagnose(tmp_path).files.ok
 
     def test_it_is_said_until_it_is_mended(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/a.md", CONFLICT)

@@ -59,7 +59,7 @@ EXTRAS: list[tuple[str, tuple[Any, ...], dict[str, Any], str, list[str]]] = [
         ["llama_index.core"],
     ),
 ]
-WITHOUT_EXTRA = {"LLMReranker", "StaticEmbedder", "InstalledEmbedder", "IdfQueries"}
+WITHOUT_EXTRA = {"LLMReranker", "StaticEmbedder", "InstalledEmbedder"}
 
 
 def remove(monkeypatch: pytest.MonkeyPatch, package: str) -> None:

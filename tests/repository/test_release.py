@@ -218,4 +218,6 @@ def test_the_licences_are_of_the_crates_in_cargo_lock() -> None:
     lock = (ROOT / "Cargo.lock").read_text(encoding="utf-8")
     locked = set(re.findall(r'^name = "(.*)"\nversion = "(.*)"$', lock, re.MULTILINE))
     assert len(named) > 40
-    assert named <= {f"{name} {version}" for name, version in locked}, "run: make licenses"
+    [data] = {one for one in named if one.startswith("CLDR ")}
+    crates = {f"{name} {version}" for name, version in locked}
+    assert named - {data} <= crates, "run: make licenses"

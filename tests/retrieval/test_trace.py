@@ -8,19 +8,10 @@ from dataclasses import replace
 import hedgerow as hr
 from counted_collection import CountedCollection
 from places import ROOT
-from retrieval_doubles import BrokenEmbedder, FakeReranker, FnvEmbedder, corpus, keywords, retriever
+from retrieval_doubles import BrokenEmbedder, FakeReranker, corpus, keywords, retriever
 from spec_fixtures import jsonl
 
 SPEC = (ROOT / "spec" / "trace.md").read_text(encoding="utf-8")
-
-
-class BrokenSparse:
-    """Fails for the query "broken"."""
-
-    def sparse_queries(self, texts: list[str], /) -> list[dict[str, float]]:
-        if "broken" in texts:
-            raise ConnectionError("no model")
-        return [{"kaas": 1.0}] * len(texts)
 
 
 def traces() -> list[hr.Trace]:
@@ -48,13 +39,7 @@ def traces() -> list[hr.Trace]:
         rescored=3,
         missing=["notes[1]"],
     )
-    sparse = hr.Retriever(
-        corpus("b"), sparse=BrokenSparse(), ranking=hr.Ranking("best"), embedder=FnvEmbedder()
-    )
-    unsparse, by_sparse = (sparse.search(query).trace for query in ("broken", "kaas"))
-    return [
-        *cases, broken, dated, aged, grouped, best, noticed, elsewhere, unsparse, by_sparse
-    ]  # fmt: skip
+    return [*cases, broken, dated, aged, grouped, best, noticed, elsewhere]
 
 
 TRACES = traces()
@@ -123,8 +108,6 @@ def test_timings_name_their_stages_and_take_no_part_in_equality() -> None:
     assert first == second
     assert first.timings != second.timings
     [row] = [line for line in SPEC.splitlines() if line.startswith("| `timings`")]
-    documented = re.findall(r"`(\w+)`", row)[1:]
-    assert list(first.to_dict()["timings"]) == [stage for stage in documented if stage != "sparse"]
-    assert list(TRACES[-1].to_dict()["timings"]) == documented
+    assert list(first.to_dict()["timings"]) == re.findall(r"`(\w+)`", row)[1:]
     assert first.timings["rerank"] > 0
     assert "embed" in first.timings

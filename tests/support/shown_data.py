@@ -269,6 +269,7 @@ READ: dict[tuple[str, str], Checked] = {
     ("docs/site/index.md", "{toctree}"): a_tree_of_pages,
     ("spec/agents.md", "markdown"): a_reply,
     ("spec/errors.md", "text"): a_tree_of_errors,
+    ("spec/dates.md", "ebnf"): a_grammar,
     ("spec/filters.md", "ebnf"): a_grammar,
     ("spec/memory.md", "yaml"): a_scope,
     ("spec/pipeline.md", "ebnf"): a_grammar,

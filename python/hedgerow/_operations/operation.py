@@ -76,6 +76,10 @@ class Request(Generic[R_co]):
         """Whether this request changes something."""
         return self.operation.writes
 
+    def for_server(self) -> Request[R_co]:
+        """Return the request as a client sends it, with defaults that a server would not know."""
+        return self
+
     def check_served(self) -> None:
         """Raise InvalidInputError for arguments that together are too much for a server."""
 
@@ -193,6 +197,7 @@ def sent_arguments(request: Request[Any]) -> dict[str, Any]:
 
     Raises InvalidInputError for a local one, which no server knows.
     """
+    request = request.for_server()
     sent: dict[str, Any] = {}
     for one in declared(type(request)):
         value = getattr(request, one.name)

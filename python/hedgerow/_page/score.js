@@ -9,7 +9,6 @@ function partsOfChunk(parts) {
   const found = [];
   if (parts.keywords) found.push({ kind: "keywords", value: parts.keywords.contribution });
   if (parts.meaning) found.push({ kind: "meaning", value: parts.meaning.contribution });
-  if (parts.sparse) found.push({ kind: "sparse", value: parts.sparse.contribution });
   for (const one of parts.neighbors) found.push({ kind: "neighbor", value: one.contribution });
   for (const [kind] of SAID) if (parts[kind]) found.push({ kind, value: parts[kind].contribution });
   return found.map((part) => ({ ...part, value: part.value * scale }));
@@ -18,7 +17,7 @@ function partsOfChunk(parts) {
 /** What a chunk's speaker, the question before it, its day and its age add. */
 const SAID = [["speaker", "Speaker"], ["answers", "Question"], ["date", "Date"], ["recency", "Age"]];
 
-const CHUNK_PARTS = [["keywords", "Keywords"], ["meaning", "Meaning"], ["sparse", "Sparse vectors"], ["neighbor", "Neighbors in the file"],
+const CHUNK_PARTS = [["keywords", "Keywords"], ["meaning", "Meaning"], ["neighbor", "Neighbors in the file"],
   ...SAID];
 
 /** What the colors of the bars are. */
@@ -97,7 +96,6 @@ function chunkLedger(parts) {
   const lines = [];
   if (parts.keywords) lines.push(keywordsLine(parts, digits));
   if (parts.meaning) lines.push(meaningLine(parts.meaning, digits));
-  if (parts.sparse) lines.push(sparseLine(parts.sparse, digits));
   const together = parts.bestPossible === null ? ""
     : `${percent(parts.fraction)} of the best possible, ${fixed(parts.bestPossible, digits)}`;
   if (together || parts.neighbors.length || raised(parts) !== parts.fused || parts.multipliers.length) {
@@ -155,12 +153,6 @@ function meaningLine(by, digits) {
   const what = [by.rank === null ? "not in the list" : ordinal(by.rank), `cosine ${fixed(by.cosine, 4)}`];
   if (by.deviations !== null) what.push(`${signed(by.deviations, 1)} standard deviations`);
   return { kind: "meaning", label: "Meaning", detail: what.join(", "), value: signed(by.contribution, digits) };
-}
-
-function sparseLine(by, digits) {
-  const what = [by.rank === null ? "not in the list" : ordinal(by.rank), `score ${fixed(by.score, 4)}`];
-  what.push(`${signed(by.deviations, 1)} standard deviations`);
-  return { kind: "sparse", label: "Sparse", detail: what.join(", "), value: signed(by.contribution, digits) };
 }
 
 /** All that made the score of a memory. */

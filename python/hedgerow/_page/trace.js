@@ -64,7 +64,6 @@ function didIn(stage, trace) {
     bm25: `${plural(trace.attempts[0]?.hits ?? 0, "hit")} of at most ${trace.candidateK}`,
     ladder: plural(Math.max(0, trace.attempts.length - 1), "retry", "retries"),
     vector: `${plural(trace.vectorCount, "hit")} of at most ${trace.candidateK}`,
-    sparse: `${plural(trace.sparseCount ?? 0, "hit")} of at most ${trace.candidateK}`,
     fuse: `${plural(trace.fusedCount, "hit")} in one ranking`,
     reweight: trace.reweight === false ? "switched off" : "by what the question asks for",
     rerank: trace.reranked ? `by ${trace.rerankProvider}` : (NOT_RERANKED[trace.rerankSkippedReason] ?? ""),

@@ -46,7 +46,6 @@ const STAGES = {
   bm25: "keywords",
   ladder: "retries",
   vector: "meaning",
-  sparse: "sparse vectors",
   fuse: "fuse",
   reweight: "multiply",
   rerank: "rerank",
@@ -83,7 +82,7 @@ function whyNotSentences(why) {
       reranker: () => `The reranker dropped it, or put it behind the first ${why.limit}.`,
     }[why.cut]?.() ?? `It is among the results: number ${why.resultRank + 1}.`,
   ];
-  const legs = [["keywords", "BM25", why.keywords], ["meaning", "cosine", why.vectors], ["sparse vectors", "score", why.sparse]]
+  const legs = [["keywords", "BM25", why.keywords], ["meaning", "cosine", why.vectors]]
     .filter(([, , leg]) => leg)
     .map(([name, what, leg]) => `${ordinal(leg.rank)} by ${name} (${what} ${fixed(leg.score, 4)})`);
   if (legs.length) sentences.push(`It is ${legs.join(" and ")}.`);

@@ -25,26 +25,14 @@ from hedgerow._engine import (
     _embedder_of,
     _replace_by_staged,
     _set_embeddings,
-    _set_sparse,
     _stage_embeddings,
     _unembedded,
     _unembedded_page,
     _unstaged_page,
     _upsert_from,
-    _without_sparse,
 )
-from hedgerow.embedders.base import (
-    AnyEmbedder,
-    Embeddings,
-    Form,
-    Forms,
-    SparseForms,
-    checked_sparse_rows,
-    forms_of,
-    sparse_forms_of,
-)
+from hedgerow.embedders.base import AnyEmbedder, Embeddings, Forms, forms_of
 from hedgerow.embedders.prompts import PromptedModel, Prompts
-from hedgerow.embedders.sparse import SparseEmbedder
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import ChunkLike, Progress, Searchable
 
@@ -280,7 +268,6 @@ def upserting(
     embedder: AnyEmbedder | None,
     chunks: Iterable[ChunkLike],
     progress: Progress | None,
-    sparse: SparseForms | None = None,
 ) -> Steps[int]:
     """Store chunks and return the number of distinct ids.
 
@@ -288,7 +275,7 @@ def upserting(
     """
     given = listed(chunks)
     with observing.observer().writing("upsert", index, len(given)):
-        return (yield from _upserting(index, embedder, given, progress, sparse))
+        return (yield from _upserting(index, embedder, given, progress))
 
 
 def _upserting(
@@ -296,60 +283,26 @@ def _upserting(
     embedder: AnyEmbedder | None,
     items: list[ChunkLike],
     progress: Progress | None,
-    sparse: SparseForms | None,
 ) -> Steps[int]:
     given = _chunks(items)
-    documents = None if sparse is None else sparse.documents
-    if embedder is None and documents is None:
+    if embedder is None:
         stored: int = yield Call(index.upsert, given)
         if progress is not None and given:
             progress(len(given), len(given))
         return stored
-    admitted, name, details, without = None, None, None, frozenset[int]()
-    if embedder is not None:
-        admitted = yield from admission(index, embedder)
-        name, details = admitted.name, admitted.details
-        without = frozenset((yield Call(unembedded, index, given)))
-    lacking = frozenset[int]()
-    if documents is not None:
-        lacking = frozenset((yield Call(_without_sparse, index, given)))
+    admitted = yield from admission(index, embedder)
+    without = frozenset((yield Call(unembedded, index, given)))
     for start in range(0, len(given), _BLOCK):
         block = given[start : start + _BLOCK]
-        places = range(start, start + len(block))
-        if admitted is not None and not without.isdisjoint(places):
-            block = yield from _with_embeddings(admitted, block, without, start)
-        if documents is not None and not lacking.isdisjoint(places):
-            block = yield from _with_sparse(documents, block, lacking, start)
-        yield Call(upsert_from, index, block, name, details)
+        missing = [i for i in range(len(block)) if start + i in without]
+        if missing:
+            rows = yield from embedded(admitted, [chunk_text(block[i]) for i in missing])
+            for i, row in zip(missing, rows, strict=True):
+                block[i] = block[i]._with_embedding(row)  # noqa: SLF001 - of this package
+        yield Call(upsert_from, index, block, admitted.name, admitted.details)
         if progress is not None:
             progress(start + len(block), len(given))
     return len({chunk.id for chunk in given})
-
-
-def _with_embeddings(
-    admitted: EmbedderBinding, block: list[Chunk], without: frozenset[int], start: int
-) -> Steps[list[Chunk]]:
-    """Return the block, which begins at `start`, with embeddings of the chunks at the positions `without`."""
-    missing = [i for i in range(len(block)) if start + i in without]
-    rows = yield from embedded(admitted, [chunk_text(block[i]) for i in missing])
-    found = dict(zip(missing, rows, strict=True))
-    return [
-        chunk._with_embedding(found[i]) if i in found else chunk  # noqa: SLF001 - of this package
-        for i, chunk in enumerate(block)
-    ]
-
-
-def _with_sparse(
-    documents: Form, block: list[Chunk], lacking: frozenset[int], start: int
-) -> Steps[list[Chunk]]:
-    """Return the block, which begins at `start`, with sparse vectors of the chunks at the positions `lacking`."""
-    missing = [i for i in range(len(block)) if start + i in lacking]
-    rows = yield from encoded(documents, [chunk_text(block[i]) for i in missing])
-    found = dict(zip(missing, rows, strict=True))
-    return [
-        chunk._with_sparse(found[i]) if i in found else chunk  # noqa: SLF001 - of this package
-        for i, chunk in enumerate(block)
-    ]
 
 
 class _Staging:
@@ -431,67 +384,8 @@ def embedding_missing(index: Index, embedder: AnyEmbedder, progress: Progress | 
             progress(stored, max(stored, waiting))
 
 
-def encoding(
-    index: Index, documents: Form, progress: Progress | None, *, missing_alone: bool = False
-) -> Steps[int]:
-    """Encode all stored chunks, or those without a sparse vector; returns the number of new sparse vectors.
-
-    Each block is stored before the next begins. A chunk that is changed meanwhile takes no vector.
-    """
-    ids: list[str] = yield Call(_ids, index)
-    stored = 0
-    for start in range(0, len(ids), _BLOCK):
-        found = yield Call(index.get_many, ids[start : start + _BLOCK])
-        chunks = [chunk for chunk in found if chunk is not None]
-        if missing_alone:
-            chunks = [chunks[at] for at in (yield Call(_without_sparse, index, chunks))]
-        if chunks:
-            rows = yield from encoded(documents, [chunk_text(chunk) for chunk in chunks])
-            stored += yield Call(_set_sparse, index, chunks, rows)
-        if progress is not None:
-            progress(min(start + _BLOCK, len(ids)), len(ids))
-    return stored
-
-
-def _ids(index: Index) -> list[str]:
-    return [chunk.id for chunk in index.chunks()]
-
-
 def chunk_text(chunk: Chunk) -> str:
     """Return the text of a chunk for its embedding: title, summary and content, one on each line,
     without blank ones.
     """
     return "\n".join(text for text in (chunk.title, chunk.summary, chunk.content) if text.strip())
-
-
-# Sparse vectors.
-
-
-def checked_sparse(
-    sparse: SparseEmbedder | None, *, fusion: str, in_collection: bool
-) -> SparseForms | None:
-    """Return how the sparse embedder is asked, or None without one.
-
-    Raises InvalidInputError for anything else, for a collection, and for a fusion without such a leg.
-    """
-    if sparse is None:
-        return None
-    forms = sparse_forms_of(sparse)
-    if in_collection:
-        raise InvalidInputError(
-            "sparse is for an index: a collection has no sparse vectors; leave it out",
-            code="unsupported_by_backend",
-        )
-    if fusion != "score":
-        raise InvalidInputError(
-            'sparse vectors take part in score fusion alone; pass ranking=Ranking("best"), or '
-            'Ranking(fusion="score"), to Retriever',
-            code="incompatible_options",
-        )
-    return forms
-
-
-def encoded(documents: Form, texts: Sequence[str]) -> Steps[Sequence[Any]]:
-    """Return the sparse vector of each text of a document."""
-    with observing.observer().embedding(documents.embedder, len(texts)):
-        return checked_sparse_rows((yield from documents.answer(texts)), len(texts))

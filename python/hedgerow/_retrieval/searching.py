@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timezone
-from functools import partial
+from datetime import date, datetime
 from threading import Lock
 from time import perf_counter
 from typing import Any, NoReturn
@@ -18,13 +17,7 @@ from hedgerow._checks import shown
 from hedgerow._dual import Call, Steps
 from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
 from hedgerow._times import checked_half_life
-from hedgerow.embedders.base import (
-    AnyEmbedder,
-    Form,
-    SparseForms,
-    checked_rows,
-    checked_sparse_rows,
-)
+from hedgerow.embedders.base import AnyEmbedder, checked_rows
 from hedgerow.errors import BackendError, HedgerowError, InvalidInputError, RetrievalError
 from hedgerow.query import QueryExplanation
 from hedgerow.rerankers.base import AnyReranker
@@ -50,15 +43,11 @@ _UNWATCHED = nullcontext()
 
 @dataclass(slots=True)
 class QueryEmbeddings:
-    """The embeddings of the queries: their vectors, or "failed" with the embedder's `error`.
-
-    `sparse` has those of a sparse embedder.
-    """
+    """The embeddings of the queries: their vectors, or "failed" with the embedder's `error`."""
 
     vectors: Any = None
     name: str | None = None
     error: Exception | None = None
-    sparse: Any = None
 
 
 _NOT_EMBEDDED = QueryEmbeddings()
@@ -80,11 +69,9 @@ class Stages:
     # Whether the profile is `best`, where a search by meaning alone needs an embedder.
     is_best: bool
     explain: Callable[..., QueryExplanation]
-    sparse: SparseForms | None = None
     # The current binding of the embedder, and the vectors of the last queries.
     _admitted: EmbedderBinding | None = None
     _cache: QueryVectors = field(default_factory=lambda: QueryVectors())  # noqa: PLW0108 - defined below
-    _sparse_cache: QueryVectors = field(default_factory=lambda: QueryVectors())  # noqa: PLW0108 - as above
 
     def search(  # noqa: PLR0912, PLR0915, C901 - one function, for each costs a search time
         self,
@@ -104,8 +91,7 @@ class Stages:
             threads = min(request.threads or _usable_cpus(), sys.maxsize)
         else:
             queries, dates, threads = (request.query,), (request.question_date,), 1
-        by_vectors = self.embedder is not None or self.sparse is not None
-        if not by_vectors and request.mode in ("semantic", "hybrid"):
+        if self.embedder is None and request.mode in ("semantic", "hybrid"):
             self._check_may_degrade(request.mode)
         # A reranker may drop all its documents, and then the next hits move up.
         head = request.rerank_top_n if request.rerank and self.reranker is not None else 0
@@ -142,7 +128,7 @@ class Stages:
             began = perf_counter()
             if embedded is None:
                 embedded = _NOT_EMBEDDED
-                if by_vectors and request.mode != "bm25" and texts:
+                if self.embedder is not None and request.mode != "bm25" and texts:
                     try:
                         embedded = yield from self.embedded(texts)
                     except HedgerowError as error:
@@ -159,17 +145,14 @@ class Stages:
                 given = (texts, dated, vectors, embedded.name, perf_counter() - began, options)
                 report = None
                 if isinstance(self.index, Index):
-                    search: Any = self.searcher.search
-                    if embedded.sparse is not None:
-                        search = partial(search, sparse=embedded.sparse)
-                    call = Call(search, *given, threads, stop, None)
+                    call = Call(self.searcher.search, *given, threads, stop, None)
                     call.stop = stop
                     found = yield call
                 else:
                     found, report = yield self.in_one_state(
                         options, self.searcher.search, (*given, threads, stop), stop
                     )
-                self._check_found(texts, embedded, found)
+                self._check_found(texts, vectors, found)
                 failures: Sequence[Exception | None] = [None] * len(found)
                 if self.reranker is not None:
                     failures = yield from self._reranked(
@@ -191,68 +174,37 @@ class Stages:
         return answers if isinstance(request, SearchManyRequest) else answers[0]
 
     def embedded(self, queries: list[str]) -> Steps[QueryEmbeddings]:
-        """Return the rows of both embedders, or the error of one. Equal queries are embedded once."""
-        embedded = QueryEmbeddings()
-        if self.embedder is not None:
-            embedded = yield from self._embedded(queries)
-        if self.sparse is not None:
-            rows, error = yield from self._rows(
-                self.sparse.queries,
-                self._sparse_cache,
-                queries,
-                checked_sparse_rows,
-                "the sparse embedder failed, the other legs answer: %s",
-            )
-            embedded.sparse, embedded.error = rows, embedded.error or error
-        return embedded
-
-    def _embedded(self, queries: list[str]) -> Steps[QueryEmbeddings]:
+        """Return the rows of the embedder, or its error. Equal queries are embedded once."""
         if self._admitted is None:
             # The search compares the name with that of the index in its own transaction. Until it
             # has matched once, it is also checked here, so that no query is embedded in vain.
             self._admitted = yield from admission(self.index, needed(self.embedder))
         form, name = self._admitted.forms.queries, self._admitted.name
-        rows, error = yield from self._rows(
-            form,
-            self._cache,
-            queries,
-            checked_rows,
-            "the embedder failed, keywords answer alone: %s",
-        )
-        return QueryEmbeddings(rows, name, error)
-
-    def _rows(
-        self,
-        form: Form,
-        cache: QueryVectors,
-        queries: list[str],
-        checked: Callable[[Any, int], Any],
-        failed: str,
-    ) -> Steps[tuple[Any, Exception | None]]:
-        """The row of each query, or "failed" and the error of the embedder, which is logged as `failed`."""
-        known = cache.known(queries)
+        known = self._cache.known(queries)
         missing = [query for query in dict.fromkeys(queries) if query not in known]
         if not missing:
-            return [known[query] for query in queries], None
+            return QueryEmbeddings([known[query] for query in queries], name)
         try:
             with observing.observer().embedding(form.embedder, len(missing)) as call:
                 rows = yield from form.answer(missing)
-                if call is not None and cache is self._cache:
+                if call is not None:
                     call.embedded(rows)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other legs still answer
+        except Exception as error:  # noqa: BLE001 - whatever it is, keywords still answer
             if self.on_leg_failure == "degrade":
-                _embedding_log.warning(failed, error, exc_info=error)
-            return "failed", error
-        rows = checked(rows, len(missing))
+                _embedding_log.warning(
+                    "the embedder failed, keywords answer alone: %s", error, exc_info=error
+                )
+            return QueryEmbeddings("failed", name, error)
+        rows = checked_rows(rows, len(missing))
         if len(missing) == len(queries):
-            return rows, None
+            return QueryEmbeddings(rows, name)
         known.update(zip(missing, rows, strict=True))
-        return [known[query] for query in queries], None
+        return QueryEmbeddings([known[query] for query in queries], name)
 
     def forget_embedder(self) -> None:
         """Reset the binding of the embedder and the cached query vectors."""
         self._admitted = None
-        self._cache, self._sparse_cache = QueryVectors(), QueryVectors()
+        self._cache = QueryVectors()
 
     def in_one_state(
         self,
@@ -268,30 +220,30 @@ class Stages:
 
     def dated(
         self, query: str, asked: QuestionDate | None, recency: str | None
-    ) -> tuple[str | None, list[str], int] | None:
+    ) -> tuple[str | None, list[str], int | None] | None:
         """Return the query augmented with its dates, the dates, and the day of the question since 1970.
 
-        The first is None without dates. The result is None without dates and `recency`. Raises
-        InvalidInputError for a question date that cannot be read, under the profile `best`, and if
-        `recency` counts ages from it.
+        The first is None without dates. The day is that of the asker's time zone. The result is None without a question
+        date and `recency`. Raises InvalidInputError for a question date that cannot be read, under the
+        profile `best`, and if `recency` counts ages from it.
         """
         if asked is None:
-            return None if recency is None else (None, [], _day(datetime.now(timezone.utc)))
+            return None if recency is None else (None, [], _day(datetime.now().astimezone()))
         # The import is slow, and most searches have no date.
-        from hedgerow.temporal import augment_query, expand_temporal, parse_question_date  # noqa: PLC0415
+        from hedgerow.temporal import augment_query, expand_temporal, question_day  # noqa: PLC0415
 
         hints = list(expand_temporal(query, asked).date_hints)
         augmented = augment_query(query, asked) if hints else None
-        if recency is None and (hints or not self.is_best):
-            return (augmented, hints, 0) if hints else None
-        day = parse_question_date(asked)
+        day = question_day(asked)
+        if day is None and recency is None and not self.is_best:
+            return None
         if day is None:
             why = "" if recency is None else "recency counts ages from the question date, and "
             raise InvalidInputError(
                 f"{why}{shown(asked)} is no question date; write it as 2026-04-18, or leave it out for today",
                 code="invalid_option",
             )
-        return None if recency is None else (augmented, hints, _day(day))
+        return augmented, hints, _day(day)
 
     def _check_may_degrade(self, mode: str) -> None:
         """Raise InvalidInputError if keywords alone must not answer in a mode that needs an embedder."""
@@ -307,10 +259,7 @@ class Stages:
         )
 
     def _check_found(
-        self,
-        queries: Sequence[str],
-        embedded: QueryEmbeddings,
-        found: Sequence[Found | HedgerowError],
+        self, queries: Sequence[str], vectors: Any, found: Sequence[Found | HedgerowError]
     ) -> None:
         """Raise the error of a changed embedder. Otherwise cache the vectors of the queries."""
         for one in found:
@@ -318,12 +267,10 @@ class Stages:
                 # The index was re-embedded after this embedder was bound.
                 self.forget_embedder()
                 raise one
-        for cache, rows in (
-            (self._cache, embedded.vectors),
-            (self._sparse_cache, embedded.sparse),
-        ):
-            if rows is not None:
-                cache.keep(queries, rows, [not isinstance(one, HedgerowError) for one in found])
+        if vectors is not None:
+            self._cache.keep(
+                queries, vectors, [not isinstance(one, HedgerowError) for one in found]
+            )
 
     def _reranked(  # noqa: PLR0913 - what is reranked, and how
         self,
@@ -394,8 +341,8 @@ def _reported(answer: Response | HedgerowError, report: dict[str, Any]) -> Respo
     return answer
 
 
-def _day(time: datetime) -> int:
-    return time.toordinal() - _EPOCH
+def _day(day: date) -> int:
+    return day.toordinal() - _EPOCH
 
 
 def _usable_cpus() -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from hedgerow._dual import Call, Steps
@@ -25,8 +24,7 @@ def looking(stages: Stages, request: WhyNotRequest) -> Steps[WhyNot]:
     stop = Stop()
     dated = stages.dated(request.query, request.question_date, request.recency)
     given = (request.query, dated, embedded.vectors, embedded.name, options, request.id, stop)
-    look = partial(stages.searcher.why_not, sparse=embedded.sparse)
-    looked, _ = yield stages.in_one_state(options, look, given, stop)
+    looked, _ = yield stages.in_one_state(options, stages.searcher.why_not, given, stop)
     best = yield from _best_of_group(stages, response.trace.group_by, fused, request.id)
     return _compose(looked, request, best=best, response=response, fused=fused)
 
@@ -63,9 +61,8 @@ def _compose(
 ) -> WhyNot:
     """Build the result from the engine's report, the requested results, and all fused hits."""
     ids, all_ids = [hit.id for hit in response], [hit.id for hit in fused]
-    keywords, vectors, sparse = (
-        None if looked[leg] is None else LegRank(*looked[leg])
-        for leg in ("keywords", "vectors", "sparse")
+    keywords, vectors = (
+        None if looked[leg] is None else LegRank(*looked[leg]) for leg in ("keywords", "vectors")
     )
     explanation, id_ = looked["explanation"], request.id
     limit = DEFAULT_LIMIT if request.limit is None else request.limit
@@ -90,7 +87,6 @@ def _compose(
         explanation=explanation,
         not_searched_for=response.not_searched_for,
         by_vectors=response.trace.embedder_used and not response.trace.fell_back_to_bm25,
-        sparse=sparse,
     )
 
 
@@ -100,7 +96,7 @@ def _cut(looked: dict[str, Any], best: str | None, *, was_fused: bool, reranked:
         return "not_in_index"
     if not looked["passes"]:
         return "filters"
-    if looked["excluded_by"] and looked["vectors"] is None and looked["sparse"] is None:
+    if looked["excluded_by"] and looked["vectors"] is None:
         return "excluded"
     if was_fused:
         return "reranker" if reranked else "limit"

@@ -108,17 +108,12 @@ def copy(  # noqa: PLR0913 - one argument for each option
     seconds = round(time.monotonic() - started, 3)
     if wants_json():
         counts = {"written": copied.written, "unchanged": copied.unchanged, "seconds": seconds}
-        if copied.sparse_left_out:
-            counts["sparseLeftOut"] = copied.sparse_left_out
         write_json({"db": db, "url": place[0], "name": place[1]} | counts)
         return
     echo(
         f"Copied {plural(copied.written, 'chunk')} of {visible(db)} to {visible('/'.join(place))} in "
         f"{seconds:.1f} s; {copied.unchanged:,} were there."
     )
-    if copied.sparse_left_out:
-        left_out = plural(copied.sparse_left_out, "sparse vector")
-        echo(f"Left out: {left_out}, which a collection does not store.")
 
 
 @cluster.command("reembed", cls=Command)

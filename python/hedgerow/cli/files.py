@@ -86,7 +86,6 @@ def _described(
         ("index", db),
         ("chunks", f"{found.chunks:,}, of {plural(found.paths, 'path')}"),
         ("vectors", vectors),
-        *([("sparse", plural(found.sparse_vectors, "vector"))] if found.sparse_vectors else []),
         ("size", _size(found.size_bytes)),
         ("tokenizer", found.tokenizer),
         ("stop words", _stop_words(stopwords)),

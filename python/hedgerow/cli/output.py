@@ -277,8 +277,6 @@ def _done(trace: Trace) -> list[tuple[str, str]]:
     )
     if trace.embedder_used:
         steps.append(("vector", plural(trace.vector_count, "hit")))
-    if trace.sparse_count is not None:
-        steps.append(("sparse", plural(trace.sparse_count, "hit")))
     steps.append(("fuse", f"{plural(trace.fused_count, 'hit')} in one ranking"))
     if trace.reranked:
         steps.append(("rerank", f"by {trace.rerank_provider}"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
         ScoreParts,
     )
     from hedgerow.memory.roots import MemoryRoots
-    from hedgerow.memory.times import Period
     from hedgerow.remote import RemoteRoot
 
 _NOTHING = "No memory matches found."
@@ -115,8 +113,6 @@ def recall(  # noqa: PLR0913 - one argument for each option that is more than pa
     and counted. Finding nothing is not an error.
     """
     query = _query(words, options.pop("topic"), options.pop("query"))
-    if options["question_date"] is None:
-        options["question_date"] = datetime.now().astimezone()
     _check(options)
     _check_packing(budget, per_file, diversify=diversify, explain=explain or report is not None)
     several = open_roots()
@@ -225,9 +221,7 @@ def _show_context(found: Context) -> None:
     if wrote_json(found):
         return
     show_skips(found.unreadable)
-    show_notices(found.notices, found.period)
-    if found.period is not None:
-        echo(visible(found.period.notice), err=True)
+    show_notices(found.notices)
     echo(str(found) or _NOTHING)
 
 
@@ -237,7 +231,7 @@ def _show_context(found: Context) -> None:
 def show_results(found: Recall, *, explain: bool = False, report: str | None = None) -> None:
     """Print results, or that there are none; on stderr notices and files that were skipped."""
     show_skips(found.unreadable)
-    show_notices(found.notices, found.period)
+    show_notices(found.notices)
     for one in found.about:
         echo(visible(f"About {one.folder}/: {' '.join(one.text.split())}"))
     if found.about:
@@ -249,9 +243,6 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
     else:
         ranked = enumerate(found.results, start=1)
         echo("\n\n".join(_block(rank, one, explain=explain) for rank, one in ranked))
-    if found.period is not None:
-        echo()
-        echo(visible(found.period.notice))
     if found.left_out:
         _show_left_out(found.left_out)
     if explain and found.trace is not None:
@@ -263,16 +254,16 @@ def show_results(found: Recall, *, explain: bool = False, report: str | None = N
 def show_related(found: RelatedMemory) -> None:
     """Print the memories about the topic of a wrapup."""
     show_skips(found.unreadable or ())
-    show_notices(found.notices, None)
+    show_notices(found.notices)
     echo("\n\n".join(_block(rank, one) for rank, one in enumerate(found, start=1)) or _NOTHING)
 
 
-def show_notices(notices: Sequence[str], period: Period | None) -> None:
-    """Print notices on stderr, except those that are printed where the root or the period is."""
+def show_notices(notices: Sequence[str]) -> None:
+    """Print notices on stderr, except those that are printed where the root is."""
     from hedgerow.memory.trust import NOT_ALLOWED  # noqa: PLC0415 - slow to import
 
     for notice in notices:
-        if not notice.startswith(NOT_ALLOWED) and (period is None or notice != period.notice):
+        if not notice.startswith(NOT_ALLOWED):
             echo(f"Note: {visible(notice)}", err=True)
 
 

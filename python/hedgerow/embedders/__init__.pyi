@@ -22,8 +22,3 @@ from .served import (
     OllamaEmbedder as OllamaEmbedder,
     OpenAIEmbedder as OpenAIEmbedder,
 )
-from .sparse import (
-    IdfQueries as IdfQueries,
-    SparseEmbedder as SparseEmbedder,
-    SparseVector as SparseVector,
-)

@@ -5,7 +5,7 @@ The form follows from the methods it has (spec/adapters.md, "Embedders").
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import GeneratorType
@@ -186,47 +186,6 @@ def forms_of(embedder: AnyEmbedder) -> Forms:
         f"embed_query(text) and embed_documents(texts), or be a function of texts{_hint(embedder)}",
         code="invalid_option",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class SparseForms:
-    """Both forms of a sparse embedder; `documents` is None if chunks bring their own vectors."""
-
-    queries: Form
-    documents: Form | None
-
-    @property
-    def asynchronous(self) -> bool:
-        """Whether only the asynchronous methods of a retriever can use it."""
-        return any(
-            form is not None and form.plain is None for form in (self.queries, self.documents)
-        )
-
-
-def sparse_forms_of(embedder: object) -> SparseForms:
-    """How to ask the sparse embedder; raises InvalidInputError for anything else."""
-    queries = None if isinstance(embedder, type) else _form(embedder, _Method("sparse_queries"))
-    if queries is None:
-        raise InvalidInputError(
-            f"sparse must have a method sparse_queries(texts), not {shown(embedder)}; see "
-            "hr.embedders.SparseEmbedder",
-            code="invalid_option",
-        )
-    return SparseForms(queries, _form(embedder, _Method("sparse_documents")))
-
-
-def checked_sparse_rows(rows: Any, texts: int) -> Sequence[Any]:
-    """Return the sparse vectors of an embedder. Raises HedgerowError unless every text has one."""
-    is_list = hasattr(rows, "__len__") and not isinstance(rows, (str, Mapping))
-    if not is_list or len(rows) != texts:
-        answered = f"{len(rows)} vectors" if is_list else shown(rows)
-        raise HedgerowError(
-            f"the sparse embedder answered with {answered} for {texts} texts; it must return a mapping of "
-            "tokens to weights for each text, in their order",
-            code="bad_answer",
-        )
-    checked: Sequence[Any] = rows
-    return checked
 
 
 def checked_rows(rows: Any, texts: int) -> Embeddings:

@@ -15,9 +15,8 @@ from hedgerow._dual import run
 from hedgerow._engine import Index, _FilesRun
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
-from hedgerow._retrieval.embedding import embedding_missing, encoding
-from hedgerow.embedders.base import AnyEmbedder, forms_of, sparse_forms_of
-from hedgerow.embedders.sparse import SparseEmbedder
+from hedgerow._retrieval.embedding import embedding_missing
+from hedgerow.embedders.base import AnyEmbedder, forms_of
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Progress
 
@@ -138,16 +137,9 @@ def sync_files(  # noqa: PLR0913 - each has its default
     include: Iterable[str] = (),
     allow_empty: bool = False,
     embedder: AnyEmbedder | None = None,
-    sparse: SparseEmbedder | None = None,
     progress: Progress | None = None,
 ) -> IndexReport:
     """Do what `hedgerow index` does with an index that is open."""
-    encoder = None if sparse is None else sparse_forms_of(sparse)
-    if encoder is not None and encoder.asynchronous:
-        raise InvalidInputError(
-            "the sparse embedder is asynchronous, and sync_files cannot await it; give one that answers at once",
-            code="incompatible_options",
-        )
     if embedder is not None and forms_of(embedder).asynchronous:
         raise InvalidInputError(
             "the embedder is asynchronous, and sync_files cannot await it; give one that answers at "
@@ -159,8 +151,6 @@ def sync_files(  # noqa: PLR0913 - each has its default
     report = IndexRun(index, found, allow_empty=allow_empty).run(progress)
     if embedder is not None:
         report.embedded = run(embedding_missing(index, embedder, progress))
-    if encoder is not None and encoder.documents is not None:
-        run(encoding(index, encoder.documents, progress, missing_alone=True))
     return report
 
 

@@ -17,7 +17,7 @@ from hedgerow.errors import IndexFileError
 
 from .source import Skip
 
-READERS = 10
+READERS = 11
 """Incremented when files are read in another way: every index then reads its files again."""
 
 Row = tuple[str, str, bool, str, int, str, str]

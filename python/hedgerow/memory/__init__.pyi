@@ -45,6 +45,5 @@ from .results import (
 )
 from .config import InitResult as InitResult
 from .sync import PassedBy as PassedBy, SyncReport as SyncReport
-from .times import Period as Period
 from .trust import TrustRequest as TrustRequest
 from .times import Validity as Validity

@@ -75,7 +75,6 @@ def pack(  # noqa: PLR0913 - the options of a context
         left_out,
         found.notices,
         found.unreadable,
-        found.period,
         about,
     )
 

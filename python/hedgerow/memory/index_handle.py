@@ -7,12 +7,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hedgerow._dual import run
 from hedgerow._engine import (
@@ -54,7 +54,7 @@ from .derived import (
 from .documents import CODES, notices_of
 from .names import check_types
 from .note import now
-from .operations import ContextRequest, GrepRequest, RecallRequest
+from .operations import ContextRequest, GrepRequest, RecallOptions, RecallRequest
 from .recall import ANY, Evidence, RecallFilter
 from .results import BOOSTS, About, DepthPolicy, GrepResult, LineMatch, Recall, depth_boost
 from .root_files import FileCheck, FreshnessCheck
@@ -66,8 +66,6 @@ if TYPE_CHECKING:
 
     from hedgerow._engine import _RecallTuple
     from hedgerow.why_not import WhyNot
-
-    from .times import Period
 
 
 _logger = logging.getLogger("hedgerow.memory")
@@ -97,7 +95,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """The answer of the engine, with the filters and the period of the search."""
+    """The answer of the engine, with the filters of the search."""
 
     answer: Any
     is_plain: bool
@@ -108,23 +106,13 @@ class _Done:
     evidence: list[tuple[str, int, float, int, str]]
     wanted: RecallFilter
     as_of: datetime | None
-    period: Period | None
     problem: str | None
 
 
-_Attempt: TypeAlias = tuple[Literal["period", "words", "listing", "whole"], RecallFilter, str]
-"""What is searched for, among which memories, and with which words."""
-
-
-def _attempts(period: Period, wanted: RecallFilter, query: str) -> list[_Attempt]:
-    """Return the searches of a question that names a period, until one has results.
-
-    The memories from then are listed if the other words of the question are in no memory of any time.
-    """
-    within = replace(wanted, after=period.after, before=period.before)
-    rest = period.rest if any(one.isalnum() for one in period.rest) else ""
-    searches: list[_Attempt] = [("period", within, rest), ("words", wanted, rest)]
-    return [*(searches if rest else ()), ("listing", within, query), ("whole", wanted, query)]
+_DEFAULTS = [
+    (one.name, one.default) for one in fields(RecallOptions) if one.name not in {"query", "sync"}
+]
+"""The options of a recall that may need resolving."""
 
 
 class OpenedIndex:
@@ -154,7 +142,7 @@ class OpenedIndex:
         self._model_failed_at: float | None = None
         self._model_problem: str | None = None
 
-    def recall(
+    def recall(  # noqa: C901 - in one function: each call costs a recall time
         self,
         config: Config,
         request: RecallRequest | ContextRequest,
@@ -172,19 +160,13 @@ class OpenedIndex:
             raise InvalidInputError(
                 "there is nothing to search for: the query is blank", code="invalid_option"
             )
+        # Each call costs a recall time: the options of most recalls are the defaults.
         options = recalling.PLAIN
-        if (
-            request.types
-            or request.tags
-            or request.written_by
-            or request.after is not None
-            or request.before is not None
-            or request.as_of is not None
-            or request.question_date is not None
-            or request.recency is not None
-        ):
-            options = recalling.resolved_options(request)
-        # Each call costs a recall time: what was open at the last one is looked up without any.
+        for name, default in _DEFAULTS:
+            if getattr(request, name) != default:
+                options = recalling.resolved_options(request)
+                break
+        # What was open at the last one is looked up without any.
         state, listing, skips = self._state, None, None
         if (
             state is not None
@@ -216,19 +198,20 @@ class OpenedIndex:
         found = self._found(config, request, scope, done, unreadable)
         return found, [Evidence(*one) for one in done.evidence]
 
-    def _search(  # noqa: C901, PLR0912 - in one function: each call costs a recall time
+    def _search(
         self,
         state: _State,
         request: RecallRequest | ContextRequest,
         options: recalling.Options,
         scope: Scope,
     ) -> _Done:
-        """Search in one call of the engine, and in further ones if nothing is from the period that is named."""
+        """Search in one call of the engine."""
         query, sync = request.query, request.sync
         ids, problem = (scope.user, scope.agent, scope.session), None  # without a call
-        if options.wanted.types:
+        wanted, as_of = options.wanted, options.as_of
+        if wanted.types:
             known = state.columns.types(state.index, ids, scope.shared)
-            check_types(options.wanted.types, known)
+            check_types(wanted.types, known)
         stages = state.stages
         if state.has_model:
             embedder, problem = self._ready_model(state.config, sync=sync)
@@ -238,83 +221,58 @@ class OpenedIndex:
             if self._policy is depth_boost
             else recalling.depths(self._policy, request.depth, state.columns, stages.searcher)
         )
-        as_of, period = options.as_of, options.period
-        attempts: Sequence[_Attempt] = [("whole", options.wanted, query)]
-        if period is not None:
-            attempts = _attempts(period, options.wanted, query)
-        has_words = False
-        for what, wanted, text in attempts:
-            if what == "listing" and has_words:
-                continue
-            after, before = recalling.bounds(wanted) if wanted is not ANY else (None, None)
-            call = _Recall(
-                state.columns,
-                stages.searcher,
+        at = time.time_ns() // 1000 if as_of is None else micros_of(as_of)
+        after, before = recalling.bounds(wanted) if wanted is not ANY else (None, None)
+        call = _Recall(
+            state.columns,
+            stages.searcher,
+            query,
+            min(request.limit, sys.maxsize),
+            types=list(wanted.types),
+            tags=list(wanted.tags),
+            writers=list(wanted.writers),
+            after=after,
+            before=before,
+            scope=ids,
+            shared=scope.shared,
+            at=at,
+            was_known=as_of is not None,
+            include_superseded=request.include_superseded,
+            depths=depths[0],
+            other_depth=depths[1],
+            half_life=None if options.half_life is None else options.half_life // TICK,
+            with_evidence=request.budget is not None,
+            asked=options.asked or (at, time.localtime().tm_gmtoff),
+        )
+        most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
+        most = min(most, sys.maxsize)
+        answer: Any
+        is_plain = stages.embedder is None and observing.current is None
+        if is_plain:
+            # The stages of a search by keywords are its check and the search.
+            _check_query(query)
+            asked = SearchOptions("auto", most, most, None, True, None, "path", request.asker, None)
+            [answer] = call.search((query,), (None,), None, None, 0.0, asked, 1, Stop(), None)
+            if isinstance(answer, HedgerowError) or answer.error is not None:
+                answer, is_plain = stages.answer(0, most, answer, None), False
+                if isinstance(answer, HedgerowError):
+                    raise answer
+        else:
+            search = SearchRequest(
                 query,
-                min(request.limit, sys.maxsize),
-                types=list(wanted.types),
-                tags=list(wanted.tags),
-                writers=list(wanted.writers),
-                after=after,
-                before=before,
-                scope=ids,
-                shared=scope.shared,
-                at=time.time_ns() // 1000 if as_of is None else micros_of(as_of),
-                was_known=as_of is not None,
-                include_superseded=request.include_superseded,
-                depths=depths[0],
-                other_depth=depths[1],
-                half_life=None if options.half_life is None else options.half_life // TICK,
-                with_evidence=request.budget is not None,
-                is_listing=what == "listing",
+                limit=most,
+                candidates=most,
+                group_by="path",
+                skip_retry_ladder=True,
+                asker=request.asker,
             )
-            most = max(recalling.AT_LEAST, recalling.DEEPER * request.limit)
-            most = min(most, sys.maxsize)
-            answer: Any
-            is_plain = stages.embedder is None and observing.current is None
-            if is_plain:
-                # The stages of a search by keywords are its check and the search.
-                _check_query(text)
-                asked = SearchOptions(
-                    "auto", most, most, None, True, None, "path", request.asker, None
-                )
-                [answer] = call.search((text,), (None,), None, None, 0.0, asked, 1, Stop(), None)
-                if isinstance(answer, HedgerowError) or answer.error is not None:
-                    answer, is_plain = stages.answer(0, most, answer, None), False
-                    if isinstance(answer, HedgerowError):
-                        raise answer
-            else:
-                search = SearchRequest(
-                    text,
-                    limit=most,
-                    candidates=most,
-                    group_by="path",
-                    skip_retry_ladder=True,
-                    asker=request.asker,
-                )
-                # It searches as a Searcher does, and scores what it finds.
-                answer = run(replace(stages, searcher=cast("Searcher", call)).search(search))
-            if sync and answer.error is not None:
-                recalling.raise_damage(answer.error)
-            results, left_out, about, divided, evidence = call.results()
-            if what == "words":
-                has_words = bool(results)
-            elif results:
-                break
-        if period is not None:
-            period = replace(period, found=what != "whole", is_listed=what == "listing")
+            # It searches as a Searcher does, and scores what it finds.
+            answer = run(replace(stages, searcher=cast("Searcher", call)).search(search))
+        if sync and answer.error is not None:
+            recalling.raise_damage(answer.error)
+        results, left_out, about, divided, evidence = call.results()
         return _Done(
-            answer,
-            is_plain,
-            results,
-            left_out,
-            about,
-            divided,
-            evidence,
-            wanted,
-            as_of,
-            period,
-            problem,
+            answer, is_plain, results, left_out, about, divided, evidence, wanted, as_of, problem
         )
 
     def _found(
@@ -326,15 +284,13 @@ class OpenedIndex:
         unreadable: list[Skip],
     ) -> Recall:
         """Return the result of a recall from the answer of the engine."""
-        answer, period = done.answer, done.period
+        answer = done.answer
         is_explained = isinstance(request, RecallRequest) and request.explain
         trace: Trace | None = answer.trace if is_explained or not done.is_plain else None
         how = "keywords" if done.is_plain or trace is None else recalling.how_found(trace)
         results = tuple([recalling.recalled(one, request.depth, how) for one in done.results])
         notices = [one.notice for one in config.not_allowed]
         notices += answer.notices if trace is None else trace.notices
-        if period is not None:
-            notices.append(period.notice)
         if done.problem is not None:
             notices.append(done.problem)
         notices += done.divided
@@ -353,7 +309,6 @@ class OpenedIndex:
             notices=tuple(notices),
             left_out=dict(done.left_out),
             as_of=done.as_of,
-            period=period,
             about=tuple([About(*one) for one in done.about]),
             trace=trace if is_explained else None,
         )

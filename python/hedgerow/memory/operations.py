@@ -8,7 +8,8 @@ Protocol and the options of commands. An option is added here, and where `Memory
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
 from hedgerow._checks import checked_text
@@ -107,7 +108,8 @@ class RecallOptions(Request[R]):
     ] = None
     before: Annotated[QuestionDate | None, Field("Only from earlier than this time")] = None
     question_date: Annotated[
-        QuestionDate | None, Field('When the question was asked, for "last week" in it')
+        QuestionDate | None,
+        Field('When the question was asked, for "last week" in it: now, or the time of as_of'),
     ] = None
     asker: Annotated[
         str | None, Field("The speaker who asks: memories by this speaker count more for I and my")
@@ -116,6 +118,12 @@ class RecallOptions(Request[R]):
         str | None, Field("Halve the score of the search with each age, such as 30d")
     ] = None
     sync: Sync = True
+
+    def for_server(self) -> RecallOptions[R]:
+        """Return the request with the present as its `question_date`: today is that of the client's time zone."""
+        if self.question_date is not None or self.as_of is not None:
+            return self
+        return replace(self, question_date=datetime.now().astimezone())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +136,10 @@ class RecallRequest(RecallOptions[Recall]):
     leaves none of them out.
 
     Results have one of `types` and all `tags`, one of `written_by` has written them (`codex` also means
-    `codex/s1`), and their time is `after` or later and earlier than `before`: each a date, a time, or an age such as `30d`. With `question_date`, the time at which the
-    question was asked, a period that the query names, such as "last week", narrows the time if
-    anything is found in it (spec/memory.md, "Periods"); it is `period` in the result, and `notices`
-    says how to undo it. With `recency`, a half-life such as `30d`, the score of the search is halved for
+    `codex/s1`), and their time is `after` or later and earlier than `before`: each a date, a time, or an age such as `30d`. Memories from a
+    period that the query names rank higher (spec/dates.md, "In questions"): relative ones, such as "last week",
+    count from `question_date`, which is the present in the caller's time zone, or `as_of`, if it is not given. A query without other words lists the memories of
+    the period, newest first. With `recency`, a half-life such as `30d`, the score of the search is halved for
     each half-life that a memory is old; `recency_weight` of its parts is that weight. With `budget` the
     result has a `context` of at most so many tokens: the text of `context`, from more files than `limit`.
     With `explain` the result has the `trace` of the search.
@@ -627,8 +635,8 @@ class DiffRequest(Request[Diff]):
     A state is a commit, by at least 7 digits of its id, as `history` names it, or a memory: a path, a name
     or a title. `new` is by default the memory as it is; `old` the newest commit in which it was different,
     and without commits the memory that it supersedes. Raises InvalidInputError as `show` does, and for a
-    state that does not exist (`invalid_option`), and HedgerowError if git fails or takes longer than 10
-    seconds.
+    state that does not exist or differs in too many lines (`invalid_option`), and HedgerowError if git
+    cannot read a commit within 10 seconds.
     """
 
     operation = Operation("diff", "diff", "GET")

@@ -26,13 +26,12 @@ from .results import DepthPolicy, Provenance, RecalledMemory, ScoreParts
 from .scope import Scope
 from .times import (
     HOLDS,
-    Period,
     Validity,
     checked_end,
     checked_question_date,
     checked_start,
+    local_micros,
     micros_of,
-    period_in,
 )
 
 if TYPE_CHECKING:
@@ -88,11 +87,11 @@ ANY = RecallFilter()
 
 
 class Options(NamedTuple):
-    """The checked options of a recall. The filters do not have the `period` that the query names."""
+    """The checked options of a recall. `asked` is when the question was asked, as `local_micros` has it; None for now."""
 
     wanted: RecallFilter = ANY
     as_of: datetime | None = None
-    period: Period | None = None
+    asked: tuple[int, int] | None = None
     half_life: timedelta | None = None
 
 
@@ -102,10 +101,11 @@ PLAIN = Options()
 
 def resolved_options(request: RecallRequest | ContextRequest) -> Options:
     """Check the filters and dates of a recall. Raises InvalidInputError for a date that does not exist."""
-    present, period = now(), None
-    if request.question_date is not None and request.after is None and request.before is None:
+    present = now()
+    as_of = None if request.as_of is None else checked_end(request.as_of, "as_of", present)
+    asked = as_of
+    if request.question_date is not None:
         asked = checked_question_date(request.question_date, present)
-        period = period_in(request.query, asked)
     return Options(
         RecallFilter.of(
             request.types,
@@ -115,8 +115,8 @@ def resolved_options(request: RecallRequest | ContextRequest) -> Options:
             request.before,
             present,
         ),
-        None if request.as_of is None else checked_end(request.as_of, "as_of", present),
-        period,
+        as_of,
+        None if asked is None else local_micros(asked),
         None if request.recency is None else checked_half_life(request.recency),
     )
 

@@ -59,6 +59,12 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _PLAIN = re.compile(rf"(?m)^({'|'.join(RELATIONS)}):(?P<value>.*(?:\n[ \t-].*)*)")
 # Not the dash before an item of a list.
 _NAME = re.compile(r"(?!-[ \t])[^\s\[\]{},:'\"][^\[\]{},:'\"\r\n]*")
+_LARGEST_SEARCHED = 64 << 20
+"""The most bytes of a file around the memories that `forget` searches. Texts are smaller; pictures of disks are larger."""
+_MOST_SEARCHED = 1 << 30
+"""The most bytes that it searches in all, the smallest files first: some seconds."""
+_MOST_NAMED = 5
+"""The most files beyond these limits that it names."""
 
 
 def new_path(derived: Derived, file: str, to: str) -> str:
@@ -474,19 +480,24 @@ def _copies(
     """Return the files below the root and the indexed folder that have traces of a memory.
 
     Hidden folders such as a trash count, memories and the derived folder do not, and neither does the
-    history of a repository. Also returns the files and folders that cannot be read, each with the reason.
+    history of a repository. Also returns what was not searched: files and folders that cannot be read, each with the
+    reason, and files beyond the limits of a search.
     """
     known = {derived.source_root / path for path in memories}
     unread: dict[Path, str] = {}
     others = [file for file in _files(derived, unread) if file not in known]
-    found, unread_files = _files_with(others, traces)
+    found, unread_files, large = _files_with(others, traces, (_LARGEST_SEARCHED, _MOST_SEARCHED))
     unread.update((others[at], reason) for at, reason in unread_files)
 
     def name(file: Path) -> str:
         return os.path.relpath(file, derived.root).replace(os.sep, "/")
 
-    reasons = [f"{name(file)} ({reason})" for file, reason in unread.items()]
-    return sorted(name(others[at]) for at in found), sorted(reasons)
+    reasons = sorted(f"{name(file)} ({reason})" for file, reason in unread.items())
+    if large:
+        names = sorted(name(others[at]) for at in large)
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        reasons.append(f"large files: {', '.join(names[:_MOST_NAMED])}{more}")
+    return sorted(name(others[at]) for at in found), reasons
 
 
 def _files(derived: Derived, unread: dict[Path, str]) -> Iterator[Path]:
@@ -514,7 +525,7 @@ def _files(derived: Derived, unread: dict[Path, str]) -> Iterator[Path]:
 
 def _with(files: Sequence[Path], traces: list[str]) -> list[Path]:
     """Return the files that have any of the traces. Raises HedgerowError if one cannot be read."""
-    found, unread = _files_with(files, traces)
+    found, unread, _ = _files_with(files, traces)
     for at, reason in unread:
         raise HedgerowError(f"{files[at]}: {reason}", code="root_io")
     return [files[at] for at in found]

@@ -15,7 +15,7 @@ from hedgerow.ingest.source import Skip as Skip  # noqa: PLC0414 - a name of `he
 from hedgerow.trace import Trace
 from hedgerow.typing import VisitOutcome
 
-from .times import HOLDS, LEFT_OUT, Period, Validity
+from .times import HOLDS, LEFT_OUT, Validity
 from .trust import TrustRequest
 
 # The score of a recalled memory, as a sum of parts (spec/memory.md, "Score", "Time", "Depth").
@@ -182,10 +182,10 @@ class Recall(Result):
 
     `unreadable` are the files and folders that the index could not read. `notices` are sentences on
     what the reader of the results should know: what the root asks for and its user has not allowed,
-    words of the query that were not understood, excluded or spelled in another way, and a period that narrowed the results, with the way to undo it. `left_out` counts the files that
+    and words of the query that were not understood, excluded or spelled in another way. `left_out` counts the files that
     were found but are not results: those that do not hold, by `Validity.why`, and as `filtered` those
     of another type, tag or time. `as_of` is the time at which results hold, None for the present.
-    `period` is the period that the query names, if any. `about` says what the folders of the results are
+    `about` says what the folders of the results are
     about, each folder once. `context` is the text to pass to a model, if a `budget` was given. `trace`
     says how passages were searched for. `mode` is the command that was used.
     """
@@ -199,7 +199,6 @@ class Recall(Result):
     notices: Notices = ()
     left_out: Annotated[Mapping[str, int], Field(omit_default=True)] = field(default_factory=dict)
     as_of: datetime | None = None
-    period: Period | None = None
     about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
     context: str | None = None
     trace: Annotated[Trace | None, Field(explained=True)] = field(
@@ -262,7 +261,7 @@ class Context(Result):
     The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
     from 1. `left_out` counts passages that did not fit, as `budget`, near-duplicates of better passages, as `similar`,
     and the files that the recall left out, by reason. `about` says what the folders of the files are about, each once, as far as a
-    quarter of the budget goes; the text begins with it. `notices`, `unreadable` and `period` are those
+    quarter of the budget goes; the text begins with it. `notices` and `unreadable` are those
     of the recall.
     """
 
@@ -274,7 +273,6 @@ class Context(Result):
     left_out: Mapping[str, int]
     notices: Notices = ()
     unreadable: Unreadable = ()
-    period: Period | None = None
     about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
     roots: Roots = ()
 

@@ -371,7 +371,7 @@ class MemoryRoot(RootOperations):
         return history(self._root, session, file, request.limit)
 
     def _diff(self, request: DiffRequest) -> Diff:
-        from .history import diff  # noqa: PLC0415 - slow to import
+        from .diff import diff  # noqa: PLC0415 - slow to import
 
         session = self._session(sync=request.sync)
         [file] = session.resolve(request.key)

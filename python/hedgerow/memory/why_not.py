@@ -89,7 +89,7 @@ def _of_recall(
         )
         return answer("limit", said, rank, score=score)
     anything: Any = {"types": (), "tags": (), "written_by": ()}
-    anything |= {"after": None, "before": None, "question_date": None}
+    anything |= {"after": None, "before": None}
     if _rank(recall(replace(request, limit=_MOST_RANKED, **anything)), file) is not None:
         return answer("filtered", f"{file} is {LEFT_OUT['filtered']}.")
     cut, said = _of_search(opened, session, request.query, file)

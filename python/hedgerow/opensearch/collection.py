@@ -215,7 +215,7 @@ class Collection:
 
         Unlike in an `Index`, a failure keeps earlier writes: writing all again is safe. Raises
         BackendError with the code `bulk_refused` and the ids in its `refused` when chunks could not
-        be written, InvalidInputError for anything that is not a chunk, and for a chunk with a sparse vector.
+        be written, InvalidInputError for anything that is not a chunk.
         """
         return self._upsert_from(_chunks(listed(chunks)), refresh=refresh)
 
@@ -408,16 +408,9 @@ class Collection:
         refresh: bool = True,
     ) -> int:
         """`upsert`, of vectors that an embedder of this name made."""
-        last = {chunk.id: chunk for chunk in chunks}
-        with_sparse = next((chunk for chunk in last.values() if chunk.sparse), None)
-        if with_sparse is not None:
-            raise InvalidInputError(
-                f"the chunk {with_sparse.id!r} has a sparse vector, which a collection does not store; "
-                "leave out sparse, or store the chunk in an index",
-                code="unsupported_by_backend",
-            )
         from ._writing import Writer  # noqa: PLC0415 - needs the extra
 
+        last = {chunk.id: chunk for chunk in chunks}
         self._current()
         writer = Writer(self._client, self._found, embedder, details)
         try:

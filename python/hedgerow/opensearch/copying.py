@@ -13,11 +13,10 @@ from .collection import Collection
 
 
 class CopyCounts(NamedTuple):
-    """The counts of a copy: written chunks, unchanged chunks, and sparse vectors that were left out."""
+    """The counts of a copy: written chunks, and unchanged chunks."""
 
     written: int
     unchanged: int
-    sparse_left_out: int
 
 
 def copy_index(
@@ -29,8 +28,6 @@ def copy_index(
     again continues an interrupted copy. Other chunks of the collection stay.
     `progress(done, total)` is called after each block.
 
-    Sparse vectors, which a collection does not store, are left out and counted.
-
     A collection of an index with the tokenizer `words` has `porter unicode61`, which finds the same only
     in ASCII texts without words such as `C++`.
 
@@ -39,10 +36,8 @@ def copy_index(
     """
     _check_alike(index, collection)
     name, details, _ = _embedder_of(index)
-    total, written, unchanged, left_out = len(index), 0, 0, 0
-    for stored in blocks(index.chunks()):
-        block = [chunk._with_sparse(None) for chunk in stored]  # noqa: SLF001 - of this package
-        left_out += sum(chunk.sparse is not None for chunk in stored)
+    total, written, unchanged = len(index), 0, 0
+    for block in blocks(index.chunks()):
         changed = _with_what_is_known(index, collection.differing(block))
         collection._upsert_from(changed, name, details, refresh=False)  # noqa: SLF001 - of its package
         written += len(changed)
@@ -50,7 +45,7 @@ def copy_index(
         if progress is not None:
             progress(written + unchanged, max(total, written + unchanged))
     collection._refresh()  # noqa: SLF001 - of its package
-    return CopyCounts(written, unchanged, left_out)
+    return CopyCounts(written, unchanged)
 
 
 def collection_tokenizer(index: Index) -> Tokenizer:

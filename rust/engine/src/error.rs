@@ -187,6 +187,15 @@ impl Error {
         )
     }
 
+    /// The error of a call for which there was not enough memory.
+    pub fn out_of_memory() -> Self {
+        Self::new(
+            ErrorCode::OutOfMemory,
+            "memory ran out, and nothing of this call was kept; call again with less at once, or \
+             where this process may have more memory",
+        )
+    }
+
     /// The code, of the closed list.
     pub fn code(&self) -> ErrorCode {
         self.code

@@ -1,8 +1,7 @@
 //! Stopping a call that takes long.
 //!
 //! A call asks its caller every now and then whether to go on. One that stops fails with
-//! [`crate::ErrorCode::Interrupted`], and a write leaves nothing behind. When memory runs out, every
-//! call stops.
+//! [`crate::ErrorCode::Interrupted`], and a write leaves nothing behind.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -11,13 +10,12 @@ use std::rc::Rc;
 use rusqlite::ffi;
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::memory;
 use crate::sync::thread_local;
 
 type Check = Rc<dyn Fn() -> bool>;
 
 thread_local! {
-    /// Who is asked whether the call that this thread is in should go on.
+    /// The cancellation check of the call running on this thread.
     static CHECK: RefCell<Option<Check>> = const { RefCell::new(None) };
 }
 
@@ -39,20 +37,14 @@ impl Drop for Before {
     }
 }
 
-/// Whether nobody waits for the call that this thread is in, or no memory is left for it.
+/// Whether the call running on this thread was cancelled.
 pub fn is_due() -> bool {
-    if memory::is_short() {
-        return true;
-    }
     let check = CHECK.with(|check| check.borrow().clone());
     check.is_some_and(|is_unwanted| is_unwanted())
 }
 
-/// Fail when nobody waits for the call that this thread is in.
+/// Return an error if the call running on this thread was cancelled.
 pub fn check() -> Result<()> {
-    if memory::is_short() {
-        return Err(memory::error());
-    }
     if is_due() {
         let sentence = "a call was interrupted and changed nothing; call again";
         return Err(Error::new(ErrorCode::Interrupted, sentence));

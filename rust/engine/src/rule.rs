@@ -72,8 +72,6 @@ macro_rules! rule {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     const FACTOR: f64 = 0.5;
 
     rule! {

@@ -3,15 +3,11 @@
 
 mod searching;
 
-use std::collections::BTreeSet;
-
-use hedgerow_engine::ErrorCode;
 use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::query::Matching;
 use hedgerow_engine::retrieval::{
-    Embedding, Fusion, FuzzyChunks, Mode, Request, SearchResult, Setup, SparseQuery, search,
+    Embedding, Fusion, FuzzyChunks, Mode, Request, SearchResult, Setup, search,
 };
-use hedgerow_engine::sparse_vector::SparseVector;
 use proptest::prelude::*;
 use searching::{index, request, setup};
 use serde_json::{Map, json};
@@ -56,17 +52,9 @@ fn chunk(number: usize, draw: &Draw, is_conversation: bool) -> Chunk {
         content: words.join(" ") + end,
         // Many vectors are equal, so that scores tie.
         embedding: Some(vec![f32::from(*x), f32::from(*y)]),
-        sparse: (*y > -2).then(|| sparse(&words, f32::from(*y) + 2.0)),
         metadata,
         ..Chunk::default()
     }
-}
-
-/// The words with one weight.
-fn sparse(words: &[&str], weight: f32) -> SparseVector {
-    let words: BTreeSet<&str> = words.iter().copied().collect();
-    let entries = words.into_iter().map(|word| (word.to_owned(), weight));
-    SparseVector::new(entries.collect(), "it", ErrorCode::InvalidVector).unwrap()
 }
 
 /// The first hits with their explanations.
@@ -87,7 +75,6 @@ proptest! {
         (is_conversation, neighbors, extra, by_score) in any::<(bool, bool, bool, bool)>(),
         mode in prop::sample::select(vec![Mode::Auto, Mode::Bm25, Mode::Semantic]),
         (grouped, candidate_k) in (any::<bool>(), 1_usize..20),
-        (is_embedded, is_sparse) in any::<(bool, bool)>(),
     ) {
         let chunks: Vec<Chunk> =
             draws.iter().enumerate().map(|(number, draw)| chunk(number, draw, is_conversation)).collect();
@@ -102,15 +89,12 @@ proptest! {
             reweight: false,
             ..setup(&index, &fuzzy)
         };
-        let asked = sparse(&["oak", "hedge", "stone"], 0.7);
-        let embedding = if is_embedded { Embedding::Vector(&[1.0, 0.5]) } else { Embedding::Absent };
         let all = Request {
             mode,
             candidate_k,
             asker: Some("Zoë"),
             group_by: grouped.then_some(GroupBy::Path),
-            sparse: if is_sparse { SparseQuery::Vector(&asked) } else { SparseQuery::Absent },
-            ..request(query, embedding, &filters)
+            ..request(query, Embedding::Vector(&[1.0, 0.5]), &filters)
         };
         let plain = search(&setup, &all).unwrap();
         for wanted in [1, 2, 3, 7, 20] {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hedgerow_engine::calendar::{NamedPeriods, Time};
 use hedgerow_engine::chunks::RowSet;
 use hedgerow_engine::index::session::Session;
 use hedgerow_engine::sources::SourceFile;
@@ -15,7 +16,7 @@ use crate::marks::{Marks, Validity, Why, position_of, titles_of};
 use crate::names::Names;
 use crate::scope::Scope;
 use crate::tags::is_within;
-use crate::times::{StatedTime, Time};
+use crate::times::StatedTime;
 
 /// The kinds of the files that are read, each once.
 type Kinds = HashSet<Arc<Kind>>;
@@ -446,16 +447,23 @@ impl FileColumns {
         }
     }
 
-    /// The first rows of at most `limit` selected files, newest first; files without a time come last.
-    pub(crate) fn newest(&self, selected: &SelectedRows, limit: usize) -> Vec<i64> {
+    /// The first rows of at most `limit` selected files from some periods, newest first. Days are those of a zone some
+    /// seconds ahead of UTC.
+    pub(crate) fn newest(
+        &self,
+        selected: &SelectedRows,
+        named: &NamedPeriods,
+        offset: i32,
+        limit: usize,
+    ) -> Vec<i64> {
         let is_selected = |row: i64| match &selected.rows {
             Some(rows) => rows.contains(row),
             None => true,
         };
         let files = self.files.iter().filter_map(|file| {
             let row = *file.rows.first()?;
-            let micros = file.time.map(|time| time.time.micros);
-            is_selected(row).then_some((micros, file.facts.path.as_str(), row))
+            let time = file.time.filter(|time| named.contain(time.day(offset)))?;
+            is_selected(row).then_some((time.time.micros, file.facts.path.as_str(), row))
         });
         let mut files: Vec<_> = files.collect();
         files.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.1.cmp(right.1)));

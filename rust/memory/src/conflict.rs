@@ -1,162 +1,143 @@
 //! Conflicts that git left in a text.
 
-/// Words of a text about conflicts, in several languages.
-const SUBJECT: [&str; 12] = [
-    "conflict",
-    "conflit",
-    "konflikt",
-    "конфликт",
-    "冲突",
-    "衝突",
-    "競合",
-    "コンフリクト",
-    "충돌",
-    "merge",
-    "rebase",
-    "<<<<<<<",
-];
+use hedgerow_engine::rule;
 
-/// The line, from 1, of the first conflict in a text; None if there is none.
+rule! {
+    /// Marks of a git conflict outside of fenced code are a conflict, which recalls and lint report.
+    pub(crate) static GIT_CONFLICTS = "git conflicts" {}
+}
+
+/// A line of a conflict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Ours,
+    Middle,
+    Theirs,
+}
+
+/// The line, from 1, of the first conflict outside of fenced code, or None.
 ///
-/// Each mark of a conflict stands at the beginning of a line. `<<<<<<<` alone shows one, and so does `>>>>>>>` below `=======`,
-/// because a mark may have been removed; after a blank line `>>>>>>>` is a quotation. In fenced code only a whole
-/// conflict counts, whose versions differ, and only if the text outside of fenced code speaks of no conflict: otherwise
-/// it is an example.
+/// Each mark of a conflict is at the beginning of a line. `<<<<<<<` alone shows one, and so does `>>>>>>>` below `=======`,
+/// because a mark may have been removed; after a blank line `>>>>>>>` is a quotation. Marks in fenced code are an example,
+/// whatever the text says about them.
 pub fn conflict_line(lines: &[&str]) -> Option<usize> {
-    let is_last = |line: &&str| is_mark(line, "<<<<<<<") || is_mark(line, ">>>>>>>");
-    if !lines.iter().any(is_last) {
+    if !GIT_CONFLICTS.is_on() || !has_marks(lines) {
         return None;
     }
-    let is_fenced = fenced(lines);
-    outside_of_code(lines, &is_fenced).or_else(|| {
-        let line = whole_conflict(lines)?;
-        let prose = lines
-            .iter()
-            .zip(&is_fenced)
-            .filter(|(_, is_fenced)| !**is_fenced);
-        let is_example = prose.into_iter().any(|(line, _)| {
-            let line = line.to_lowercase();
-            SUBJECT.iter().any(|subject| {
-                // Not in *emerged*.
-                let mut found = line.match_indices(subject);
-                found.any(|(at, _)| !line[..at].ends_with(|one: char| one.is_ascii_alphanumeric()))
-            })
-        });
-        (!is_example).then_some(line)
-    })
-}
-
-/// Whether each line is within fenced code. The line that begins it is not: it may say what the code is.
-fn fenced(lines: &[&str]) -> Vec<bool> {
-    let mut is_within = false;
-    let lines = lines.iter().map(|line| {
-        let was_within = is_within;
-        is_within ^= is_fence(line);
-        was_within
-    });
-    lines.collect()
-}
-
-fn outside_of_code(lines: &[&str], is_fenced: &[bool]) -> Option<usize> {
     let (mut middle, mut is_after_blank) = (None, true);
-    for ((number, line), is_fenced) in (1..).zip(lines).zip(is_fenced) {
-        if *is_fenced {
+    for ((number, line), is_fenced) in (1..).zip(lines).zip(fenced(lines)) {
+        if is_fenced {
             continue;
         }
-        if is_mark(line, "<<<<<<<") {
-            return Some(number);
-        }
-        if is_middle(line) {
-            middle = Some(number);
-        } else if middle.is_some() && !is_after_blank && is_mark(line, ">>>>>>>") {
-            return middle;
+        match mark_of(line) {
+            Some(Mark::Ours) => return Some(number),
+            Some(Mark::Middle) => middle = Some(number),
+            Some(Mark::Theirs) if middle.is_some() && !is_after_blank => return middle,
+            _ => {}
         }
         is_after_blank = line.trim().is_empty();
     }
     None
 }
 
-/// The line of the first conflict with all its marks, wherever they are.
-fn whole_conflict(lines: &[&str]) -> Option<usize> {
-    let (mut start, mut middle) = (None, None);
-    for (number, line) in lines.iter().enumerate() {
-        if is_mark(line, "<<<<<<<") {
-            (start, middle) = (Some(number), None);
-        } else if start.is_some() && middle.is_none() && is_middle(line) {
-            middle = Some(number);
-        } else if let (Some(start), Some(middle)) = (start, middle)
-            && is_mark(line, ">>>>>>>")
-        {
-            let ours = lines[start + 1..middle].iter();
-            let ours = ours.take_while(|line| !is_mark(line, "|||||||"));
-            if !ours.eq(&lines[middle + 1..number]) {
-                return Some(start + 1);
-            }
+/// The line, from 1, of the first conflict with all its marks in a text without a conflict outside of fenced code, or None. It may
+/// be an example, or a real conflict in code.
+pub fn fenced_conflict_line(lines: &[&str]) -> Option<usize> {
+    if !has_marks(lines) || conflict_line(lines).is_some() {
+        return None;
+    }
+    let (mut start, mut has_middle) = (None, false);
+    for (number, line) in (1..).zip(lines) {
+        match mark_of(line) {
+            Some(Mark::Ours) => (start, has_middle) = (Some(number), false),
+            Some(Mark::Middle) => has_middle = true,
+            Some(Mark::Theirs) if has_middle && start.is_some() => return start,
+            _ => {}
         }
     }
     None
 }
 
-fn is_middle(line: &str) -> bool {
-    line.trim_end_matches('\r') == "======="
+fn has_marks(lines: &[&str]) -> bool {
+    let mut marks = lines.iter().filter_map(|line| mark_of(line));
+    marks.any(|mark| mark != Mark::Middle)
 }
 
-fn is_mark(line: &str, mark: &str) -> bool {
+fn mark_of(line: &str) -> Option<Mark> {
     let line = line.trim_end_matches('\r');
-    line.strip_prefix(mark)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    let is = |mark: &str| {
+        let rest = line.strip_prefix(mark);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    };
+    match line.as_bytes().first()? {
+        b'<' if is("<<<<<<<") => Some(Mark::Ours),
+        b'=' if line == "=======" => Some(Mark::Middle),
+        b'>' if is(">>>>>>>") => Some(Mark::Theirs),
+        _ => None,
+    }
 }
 
-fn is_fence(line: &str) -> bool {
+/// Whether each line is within fenced code, without the line that begins it. A fence is closed by one of the same character
+/// that is at least as long and alone on its line.
+fn fenced<'a>(lines: &'a [&str]) -> impl Iterator<Item = bool> + 'a {
+    let mut open: Option<&str> = None;
+    lines.iter().map(move |line| {
+        let was_open = open.is_some();
+        match (open, fence(line)) {
+            (None, new) => open = new,
+            (Some(begin), Some(end)) if end.starts_with(begin) && line.trim() == end => open = None,
+            _ => {}
+        }
+        was_open
+    })
+}
+
+/// The backticks or tildes that begin a line of fenced code.
+fn fence(line: &str) -> Option<&str> {
     let text = line.trim_start_matches(' ');
-    line.len() - text.len() <= 3 && (text.starts_with("```") || text.starts_with("~~~"))
+    let first = text.chars().next().filter(|one| matches!(one, '`' | '~'))?;
+    let length = text.len() - text.trim_start_matches(first).len();
+    (line.len() - text.len() <= 3 && length >= 3).then_some(&text[..length])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Option<usize> {
-        conflict_line(&text.split('\n').collect::<Vec<_>>())
+    const CONFLICT: &str = "<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n";
+
+    fn lines_of(text: &str) -> (Option<usize>, Option<usize>) {
+        let lines: Vec<&str> = text.split('\n').collect();
+        (conflict_line(&lines), fenced_conflict_line(&lines))
     }
 
     #[test]
     fn a_conflict_begins_lines_outside_of_code() {
-        assert_eq!(line("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x"), Some(2));
-        assert_eq!(line("a\n<<<<<<<\nb"), Some(2));
-        assert_eq!(line("a\n=======\nb\n>>>>>>> x"), Some(2));
-        assert_eq!(line("a\r\n=======\r\nb\r\n>>>>>>>\r\n"), Some(2));
-        assert_eq!(line("a\n=======\nb"), None);
-        assert_eq!(line("a\n=======\n\n>>>>>>> b"), None);
-        assert_eq!(line(">>>>>>> a quotation in a quotation"), None);
-        assert_eq!(line("```\n<<<<<<< HEAD\n=======\n>>>>>>> x\n```"), None);
-        assert_eq!(
-            line("<<<<<<< HEAD\n```py\na\n=======\n```js\nb\n>>>>>>> x\n```"),
-            Some(1)
-        );
-        assert_eq!(line("<<<<<<<< HEAD\n========\n>>>>>>>> x"), None);
+        for (text, line) in [
+            (CONFLICT, Some(1)),
+            ("a\n<<<<<<<\nb", Some(2)),
+            ("a\r\n=======\r\nb\r\n>>>>>>>\r\n", Some(2)),
+            ("a\n=======\nb", None),
+            ("a\n=======\n\n>>>>>>> b", None),
+            (">>>>>>> a quotation in a quotation", None),
+            ("<<<<<<<< HEAD\n========\n>>>>>>>> x", None),
+            (
+                "<<<<<<< HEAD\n```py\na\n=======\n```js\nb\n>>>>>>> x\n```",
+                Some(1),
+            ),
+        ] {
+            assert_eq!(lines_of(text), (line, None), "{text}");
+        }
     }
 
     #[test]
-    fn a_whole_conflict_in_code_counts_unless_the_text_speaks_of_conflicts() {
-        let code = "```sh\ncd src\n<<<<<<< HEAD\nmake\n=======\nmake all\n>>>>>>> other\n```\n";
-        assert_eq!(line(&format!("# Build\n\n{code}")), Some(5));
-        assert_eq!(
-            line(&format!("# Git\n\nA Merge leaves marks:\n\n{code}")),
-            None
-        );
-        assert_eq!(line(&format!("Ein Konflikt:\n{code}")), None);
-        assert_eq!(line(&format!("It emerged:\n{code}")), Some(4));
-        assert_eq!(line(&code.replace("sh", "conflict")), None);
-        assert_eq!(line(&format!("`<<<<<<<` begins it:\n{code}")), None);
-        // A part of the marks is an example, and so are equal versions.
-        assert_eq!(line("```\n<<<<<<< HEAD\nmake\n```\n"), None);
-        assert_eq!(
-            line("```\n<<<<<<< a\nx\n||||||| b\ny\n=======\nx\n>>>>>>> c\n```"),
-            None
-        );
-        // The first version ends the code.
-        let torn = "```sh\n<<<<<<< HEAD\nmake\n```\n=======\nmake all\n```\n>>>>>>> other\n";
-        assert_eq!(line(&format!("# Build\n\n{torn}")), Some(4));
+    fn a_conflict_in_fenced_code_is_a_note_whatever_the_text_says() {
+        for (before, after) in [("```sh", "```"), ("~~~", "~~~~"), ("````", "```\n````")] {
+            let text = format!("A merge:\n{before}\n{CONFLICT}{after}\nend");
+            assert_eq!(lines_of(&text), (None, Some(3)), "{text}");
+            assert_eq!(lines_of(&format!("{text}\n{CONFLICT}")).1, None);
+        }
+        // A part of the marks is nothing.
+        assert_eq!(lines_of("```\n<<<<<<< HEAD\nmake\n```\n"), (None, None));
     }
 }

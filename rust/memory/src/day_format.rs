@@ -1,32 +1,12 @@
 //! The days of daily notes, which the names of files state (spec/memory.md, "Daily notes").
 
-use crate::times::{StatedTime, iso_time};
+use std::borrow::Cow;
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const WEEKDAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
-/// The length of short names of months and weekdays.
-const SHORT: usize = 3;
+use hedgerow_engine::calendar::{NameLength, days_of_numbers, month_at, weekday_at};
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+use crate::times::{StatedTime, stated_time};
+
 /// The years that eight digits may begin with. Longer numbers are seldom days.
 const YEARS: std::ops::RangeInclusive<&str> = "1900"..="2199";
 
@@ -45,17 +25,13 @@ enum Part {
     Month {
         is_padded: bool,
     },
-    MonthName {
-        is_short: bool,
-    },
+    MonthName(NameLength),
     Day {
         is_padded: bool,
     },
     /// `18th`.
     Ordinal,
-    Weekday {
-        is_short: bool,
-    },
+    Weekday(NameLength),
     Text(String),
 }
 
@@ -80,7 +56,7 @@ impl DayFormat {
             rest = &rest[length..];
         }
         let has = |wanted: fn(&Part) -> bool| parts.iter().any(wanted);
-        let is_month = |part: &Part| matches!(part, Part::Month { .. } | Part::MonthName { .. });
+        let is_month = |part: &Part| matches!(part, Part::Month { .. } | Part::MonthName(_));
         let is_day = |part: &Part| matches!(part, Part::Day { .. } | Part::Ordinal);
         if !(has(|part| *part == Part::Year) && has(is_month) && has(is_day)) {
             return Err("it needs a year (YYYY), a month (MM) and a day (DD)".to_owned());
@@ -96,6 +72,7 @@ impl DayFormat {
     /// Return the day with which the name of a file begins in this format, together with as many folders as the
     /// format has. None for another name, and for a day that does not exist.
     pub fn day(&self, path: &str) -> Option<StatedTime> {
+        let path = composed(path);
         let mut starts = path.rmatch_indices('/').map(|(at, _)| at + 1);
         let start = match starts.nth(self.folders) {
             Some(start) => start,
@@ -110,11 +87,11 @@ impl DayFormat {
                 Part::Month { is_padded } => {
                     (&mut month, name.digits(1 + usize::from(*is_padded), 2)?)
                 }
-                Part::MonthName { is_short } => (&mut month, name.word(&MONTHS, *is_short)?),
+                Part::MonthName(length) => (&mut month, name.name(month_at, *length)?),
                 Part::Day { is_padded } => (&mut day, name.digits(1 + usize::from(*is_padded), 2)?),
                 Part::Ordinal => (&mut day, name.ordinal()?),
-                Part::Weekday { is_short } => {
-                    name.word(&WEEKDAYS, *is_short)?;
+                Part::Weekday(length) => {
+                    name.name(weekday_at, *length)?;
                     continue;
                 }
                 Part::Text(text) => {
@@ -129,7 +106,7 @@ impl DayFormat {
             *field = Some(value);
         }
         let ends = !name.0.starts_with(char::is_alphanumeric);
-        ends.then(|| iso_time(&format!("{:04}-{:02}-{:02}", year?, month?, day?)))?
+        ends.then(|| stated_time(&format!("{:04}-{:02}-{:02}", year?, month?, day?)))?
     }
 }
 
@@ -139,16 +116,14 @@ fn part_of(token: &str) -> Result<Part, String> {
         "MM" | "M" => Part::Month {
             is_padded: token == "MM",
         },
-        "MMMM" | "MMM" => Part::MonthName {
-            is_short: token == "MMM",
-        },
+        "MMMM" => Part::MonthName(NameLength::Wide),
+        "MMM" => Part::MonthName(NameLength::Short),
         "DD" | "D" => Part::Day {
             is_padded: token == "DD",
         },
         "Do" => Part::Ordinal,
-        "dddd" | "ddd" => Part::Weekday {
-            is_short: token == "ddd",
-        },
+        "dddd" => Part::Weekday(NameLength::Wide),
+        "ddd" => Part::Weekday(NameLength::Short),
         _ => {
             return Err(format!(
                 "{token:?} is none of YYYY, MM, M, MMMM, MMM, DD, D, Do, dddd and ddd; letters that stand \
@@ -175,22 +150,36 @@ impl Name<'_> {
     }
 
     /// The number, from 1, of the name that comes next.
-    fn word(&mut self, names: &[&str], is_short: bool) -> Option<u32> {
-        let found = (1..).zip(names).find_map(|(number, name)| {
-            let name = if is_short { &name[..SHORT] } else { name };
-            let (word, rest) = self.0.split_at_checked(name.len())?;
-            word.eq_ignore_ascii_case(name).then_some((number, rest))
-        });
-        let (number, rest) = found?;
+    fn name(&mut self, at: NameReader, length: NameLength) -> Option<u32> {
+        let (number, rest) = at(self.0, length)?;
         self.0 = rest;
-        Some(number)
+        Some(number.into())
     }
 
+    /// The number before up to three letters, or a sign, such as `18th`, `1er` or `1º`.
     fn ordinal(&mut self) -> Option<u32> {
         let number = self.digits(1, 2)?;
-        let mut ends = ["st", "nd", "rd", "th"].into_iter();
-        self.0 = ends.find_map(|end| self.0.strip_prefix(end))?;
-        Some(number)
+        let is_ending = |c: &char| c.is_alphabetic() || matches!(c, 'º' | 'ª');
+        let ending = self.0.chars().take_while(is_ending);
+        let length: usize = ending.map(char::len_utf8).sum();
+        let letters = self.0[..length].chars().count();
+        self.0 = &self.0[length..];
+        (1..=LONGEST_ENDING).contains(&letters).then_some(number)
+    }
+}
+
+/// The number of the name that a text begins with, and the rest of the text.
+type NameReader = fn(&str, NameLength) -> Option<(u8, &str)>;
+
+/// The most letters of the ending of an ordinal number.
+const LONGEST_ENDING: usize = 3;
+
+/// A path whose letters are composed with their accents. Some systems store names decomposed.
+fn composed(path: &str) -> Cow<'_, str> {
+    if is_nfc(path) {
+        Cow::Borrowed(path)
+    } else {
+        Cow::Owned(path.nfc().collect())
     }
 }
 
@@ -209,7 +198,7 @@ pub fn days_in_name(path: &str) -> Vec<StatedTime> {
         let bytes = name.as_bytes();
         matches!(bytes[first], b'-' | b'_' | b'.') && bytes[first] == bytes[second]
     };
-    let day = |year: &str, month: &str, day: &str| iso_time(&format!("{year}-{month}-{day}"));
+    let day = |year: &str, month: &str, day: &str| stated_time(&format!("{year}-{month}-{day}"));
     if let (Some(year), Some(month), Some(last)) = (digits(0, 4), digits(5, 7), digits(8, 10)) {
         let is_day = separated(4, 7) && ends(10);
         return is_day
@@ -222,16 +211,12 @@ pub fn days_in_name(path: &str) -> Vec<StatedTime> {
         if !(separated(2, 5) && ends(10)) {
             return Vec::new();
         }
-        let mut found: Vec<StatedTime> = Vec::new();
-        for one in [day(year, second, first), day(year, first, second)]
-            .into_iter()
-            .flatten()
-        {
-            if !found.contains(&one) {
-                found.push(one);
-            }
-        }
-        return found;
+        let number = |digits: &str| digits.parse().unwrap_or_default();
+        let days = days_of_numbers(number(first), number(second), number(year));
+        return days
+            .iter()
+            .filter_map(|day| stated_time(&day.to_string()))
+            .collect();
     }
     match (digits(0, 4), digits(4, 6), digits(6, 8)) {
         (Some(year), Some(month), Some(last)) if YEARS.contains(&year) && ends(8) => {
@@ -257,7 +242,7 @@ mod tests {
     use super::*;
 
     fn iso(stated: StatedTime) -> String {
-        stated.time.to_iso()[..10].to_owned()
+        stated.iso_day()
     }
 
     #[test]
@@ -289,7 +274,14 @@ mod tests {
                 "Saturday, April 18th 2026.md",
                 Some("2026-04-18"),
             ),
-            ("dddd, MMMM Do YYYY", "samedi, avril 18th 2026.md", None),
+            (
+                "dddd D MMMM YYYY",
+                "samedi 18 avril 2026.md",
+                Some("2026-04-18"),
+            ),
+            ("D. MMMM YYYY", "5. Ma\u{308}rz 2026.md", Some("2026-03-05")),
+            ("YYYY年M月D日", "x.md", None),
+            ("dddd, MMMM Do YYYY", "someday, april 18th 2026.md", None),
             ("ddd D MMM YYYY", "sat 1 may 2026.md", Some("2026-05-01")),
             ("[day] DD.MM.YYYY", "day 18.04.2026.md", Some("2026-04-18")),
             ("[été] DD.MM.YYYY", "été 18.04.2026.md", Some("2026-04-18")),

@@ -76,9 +76,8 @@ impl<'t> Document<'t> {
             return self;
         }
         if let Some(stated) = format.day(self.path) {
-            let mut day = stated.time.to_iso();
-            day.truncate("2026-04-18".len());
-            self.front_matter.insert("date".to_owned(), day.into());
+            self.front_matter
+                .insert("date".to_owned(), stated.iso_day().into());
         }
         self
     }

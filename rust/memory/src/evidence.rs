@@ -41,8 +41,9 @@ pub(crate) fn evidence(
     setup: &Setup<'_>,
     request: &RecallRequest<'_>,
     results: &[RecallHit],
+    is_listed: bool,
 ) -> Result<Vec<Evidence>> {
-    let ranked = if request.is_listing {
+    let ranked = if is_listed {
         first_rows(columns, results)
     } else {
         best_rows(session, columns, setup, &request.search, results)?

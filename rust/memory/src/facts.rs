@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::front_matter::number_of;
 use crate::marks::FileMarks;
 use crate::names::{bucket, is_known_type, stated_type, type_words};
 use crate::scope::{SCOPE, Scope};
@@ -193,11 +194,8 @@ pub fn strength(metadata: &Map<String, Value>) -> f64 {
     let of_confidence = match metadata.get("confidence") {
         Some(Value::String(text)) if text == "user-reviewed" => 0.05,
         Some(Value::String(text)) if text == "agent-drafted" => 0.02,
-        Some(Value::Number(number)) => {
-            let number = number.as_f64().unwrap_or(0.0);
-            (0.05 * number).clamp(0.0, 0.05)
-        }
-        _ => 0.0,
+        Some(value) => number_of(value).map_or(0.0, |number| (0.05 * number).clamp(0.0, 0.05)),
+        None => 0.0,
     };
     of_type + of_confidence
 }

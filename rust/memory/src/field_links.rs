@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::front_matter::json_text;
+use crate::front_matter::{json_text, number_of};
 use crate::names::wikilinks;
 use crate::nodes::NodeLink;
 use crate::passages::shorten;
@@ -100,7 +100,7 @@ fn weighted(link: &Map<String, Value>) -> (Option<&str>, f64, Option<String>) {
     let Some(stated) = link.get("strength") else {
         return (Some(target), STATED, None);
     };
-    if let Some(strength) = stated.as_f64().filter(|one| *one > 0.0 && *one <= 1.0) {
+    if let Some(strength) = number_of(stated).filter(|one| *one > 0.0 && *one <= 1.0) {
         return (Some(target), strength, None);
     }
     let given = shown(stated);

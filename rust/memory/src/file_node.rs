@@ -1,11 +1,13 @@
 //! A file of a root as a node of its store (spec/memory.md, "Nodes").
 
+use hedgerow_engine::calendar::Time;
 use hedgerow_graph::graph::{Category, Node, types};
 use serde_json::{Map, Value, json};
 
 use crate::chunks::bad_front_matter;
 use crate::document::Document;
 use crate::field_links::{links_in_fields, shown};
+use crate::front_matter::number_of;
 use crate::links::links_in_text;
 use crate::names::{FOLDERS, type_word};
 use crate::nodes::NodeLink;
@@ -13,7 +15,7 @@ use crate::skip::Skip;
 use crate::source::Unreadable;
 use crate::tags::bracketed_tags;
 use crate::text::{length, trimmed};
-use crate::times::{Time, event_time, parse_time};
+use crate::times::{event_time, parse_time};
 
 /// The most characters of the key of a node.
 const LONGEST_KEY: usize = 512;
@@ -192,7 +194,9 @@ impl Fields<'_> {
     fn number(&mut self, name: &str, usual: f64, most: u32) -> f64 {
         let what = format!("a number from 0 to {most}");
         let is_within = |number: &f64| (0.0..=f64::from(most)).contains(number);
-        self.take(name, usual, &what, |value| value.as_f64().filter(is_within))
+        self.take(name, usual, &what, |value| {
+            number_of(value).filter(is_within)
+        })
     }
 
     fn category(&mut self) -> Category {

@@ -5,7 +5,6 @@ use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use hedgerow_engine::chunks::Chunk;
-use hedgerow_engine::sparse_vector::SparseVector;
 use hedgerow_engine::{ErrorCode, unit_vector};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
@@ -16,7 +15,7 @@ use crate::skip::Skip;
 use crate::source::{FILE_LIMIT, SourceFile, Unreadable, decode, title_from_name};
 use crate::text;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 9] = [
     "id",
     "path",
     "title",
@@ -26,7 +25,6 @@ const KEYS: [&str; 10] = [
     "metadata",
     "ordinal",
     "embedding",
-    "sparse",
 ];
 const TEXT_KEYS: [&str; 5] = ["id", "path", "title", "summary", "content"];
 const ORDINAL_LIMIT: i64 = 1 << 31;
@@ -232,7 +230,6 @@ fn chunk_of_record(
     let title = or(take_text(&mut record, "title"), &|| title_from_name(&path));
     let tags = tags_of(record.get("tags"))?;
     let embedding = embedding_of(record.get("embedding"))?;
-    let sparse = sparse_of(record.get("sparse"))?;
     Ok(Chunk {
         id,
         path,
@@ -242,7 +239,6 @@ fn chunk_of_record(
         tags,
         ordinal,
         embedding,
-        sparse,
         metadata: metadata_of(source, number, record)?,
     })
 }
@@ -295,22 +291,6 @@ fn embedding_of(value: Option<&Value>) -> Result<Option<Vec<f32>>, String> {
     let checked = unit_vector::check(&vector, "the embedding", ErrorCode::InvalidChunk);
     checked.map_err(|error| error.message().to_owned())?;
     Ok(Some(vector))
-}
-
-fn sparse_of(value: Option<&Value>) -> Result<Option<SparseVector>, String> {
-    let wrong = || "\"sparse\" must be an object of tokens with their weights, or null".to_owned();
-    let weights = match value {
-        None | Some(Value::Null) => return Ok(None),
-        Some(Value::Object(weights)) => weights,
-        Some(_) => return Err(wrong()),
-    };
-    #[allow(clippy::cast_possible_truncation, reason = "weights are stored as f32")]
-    let entries = weights
-        .iter()
-        .map(|(token, weight)| Some((token.clone(), weight.as_f64()? as f32)));
-    let entries: Vec<(String, f32)> = entries.collect::<Option<_>>().ok_or_else(wrong)?;
-    let vector = SparseVector::new(entries, "the sparse vector", ErrorCode::InvalidChunk);
-    vector.map(Some).map_err(|error| error.message().to_owned())
 }
 
 /// Join `metadata` with the keys that are not fields of a chunk, so that nothing is lost.

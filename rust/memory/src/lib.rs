@@ -21,7 +21,6 @@ pub mod front_matter;
 pub mod grep;
 pub mod jsonl;
 pub mod ledger;
-pub mod line_diff;
 pub mod links;
 pub mod markdown;
 pub mod marks;

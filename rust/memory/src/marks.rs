@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use hedgerow_engine::calendar::Time;
 use serde_json::{Map, Value};
 
 use crate::facts::{FileFacts, key};
 use crate::front_matter::json_text;
 use crate::names::{FileTitles, Names};
 use crate::text::one_line;
-use crate::times::{Time, parse_age, parse_end, parse_time};
+use crate::times::{parse_age, parse_end, parse_time};
 
 /// Why a memory does not hold; the first reason that applies counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use hedgerow_engine::calendar::{NamedPeriods, Time, periods};
 use hedgerow_engine::chunks::Texts;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::index::session::{Needs, Session};
-use hedgerow_engine::retrieval::{Request, SearchResult, Setup, matching_rows, rank_in};
-use hedgerow_engine::{Error, ErrorCode, Result};
+use hedgerow_engine::retrieval::{Request, SearchResult, Setup, has_words, matching_rows, rank_in};
+use hedgerow_engine::{Error, ErrorCode, Result, rule};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -29,6 +30,12 @@ const MOST_DIVIDED: usize = 3;
 /// The most files that are read at a time while the best are chosen.
 const BATCH: usize = 16;
 
+rule! {
+    /// A query that names a period and has no other words, or none that a memory has, lists the memories from then, newest
+    /// first.
+    pub(crate) static PERIOD_LISTS = "period lists" {}
+}
+
 /// A question to a root.
 pub struct RecallRequest<'a> {
     /// The search: the request without filters, grouped by path.
@@ -47,8 +54,8 @@ pub struct RecallRequest<'a> {
     pub half_life: Option<i64>,
     /// Whether to return the passages of the files.
     pub with_evidence: bool,
-    /// Whether to list the memories that pass the filter, newest first, instead of those that the search finds.
-    pub is_listing: bool,
+    /// When the question was asked, in the zone of the asker.
+    pub asked: Time,
 }
 
 /// A memory in the results, at its best passage.
@@ -109,7 +116,6 @@ pub fn recall(
             request.search.embedding,
             hedgerow_engine::retrieval::Embedding::Vector(_)
         ),
-        sparse: request.search.needs_sparse(setup),
         group_by: request.search.group_by,
         neighbors: setup.counts_neighbors(),
         turns: request.search.needs_turns(setup),
@@ -131,15 +137,19 @@ pub fn recall(
         let scoring = Scoring {
             session,
             columns: &columns,
+            setup,
             request,
+            named: periods(request.query, Some(request.asked.day())),
         };
-        let results = if request.is_listing {
-            scoring.listed(&columns.newest(&selected, request.limit))?
+        let listed = scoring.of_named_periods(&selected, &ranked.rows)?;
+        let is_listed = !listed.is_empty();
+        let results = if is_listed {
+            scoring.listed(&listed)?
         } else {
             scoring.best(&ranked.rows)?
         };
         let evidence = if request.with_evidence {
-            evidence(session, &columns, setup, request, &results)?
+            evidence(session, &columns, setup, request, &results, is_listed)?
         } else {
             Vec::new()
         };
@@ -210,7 +220,10 @@ fn count_left_out(
 struct Scoring<'a> {
     session: &'a Session<'a>,
     columns: &'a FileColumns,
+    setup: &'a Setup<'a>,
     request: &'a RecallRequest<'a>,
+    /// The periods that the query names.
+    named: NamedPeriods,
 }
 
 /// A candidate with the parts of its score that need no text.
@@ -226,8 +239,9 @@ struct Candidate<'a> {
 impl Scoring<'_> {
     /// The best results. Texts are read of candidates that can be among them alone.
     fn best(&self, rows: &[(i64, f64)]) -> Result<Vec<RecallHit>> {
-        let terms = recall_terms(self.request.query);
-        let query = ScoredQuery::new(self.request.query, &terms);
+        let text = self.named.undated.as_deref().unwrap_or(self.request.query);
+        let terms = recall_terms(text);
+        let query = ScoredQuery::new(text, &terms);
         let mut candidates = self.candidates(rows, &query)?;
         candidates.sort_by(|left, right| right.total.total_cmp(&left.total));
         let most = rounded(query.most_exact_match());
@@ -268,10 +282,25 @@ impl Scoring<'_> {
         Ok(results)
     }
 
+    /// The first rows of the memories from the periods that the query names, newest first. Empty if it has other words
+    /// and a search found some.
+    fn of_named_periods(&self, selected: &SelectedRows, found: &[(i64, f64)]) -> Result<Vec<i64>> {
+        let named = &self.named;
+        if named.periods.is_empty() || !PERIOD_LISTS.is_on() {
+            return Ok(Vec::new());
+        }
+        if !found.is_empty() && has_words(self.session, self.setup, &named.rest)? {
+            return Ok(Vec::new());
+        }
+        let RecallRequest { asked, limit, .. } = *self.request;
+        Ok(self.columns.newest(selected, named, asked.offset, limit))
+    }
+
     /// The memories of some rows, in their order.
     fn listed(&self, rows: &[i64]) -> Result<Vec<RecallHit>> {
-        let terms = recall_terms(self.request.query);
-        let query = ScoredQuery::new(self.request.query, &terms);
+        let text = self.named.undated.as_deref().unwrap_or(self.request.query);
+        let terms = recall_terms(text);
+        let query = ScoredQuery::new(text, &terms);
         let rows: Vec<(i64, f64)> = rows.iter().map(|row| (*row, 0.0)).collect();
         let named: Vec<(i64, &str)> = rows.iter().map(|(row, _)| (*row, FOUND)).collect();
         let candidates = self.candidates(&rows, &query)?;

@@ -116,9 +116,7 @@ pub fn parse(document: &Document<'_>, file: &str) -> ParsedFile {
     metadata.insert("front_matter".to_owned(), front_matter.clone().into());
     metadata.insert("body_start_line".to_owned(), (matter.body_start + 1).into());
     if let Some(stated) = memory_time(path, front_matter) {
-        let mut day = stated.time.to_iso();
-        day.truncate("2026-04-18".len());
-        metadata.insert("date".to_owned(), day.into());
+        metadata.insert("date".to_owned(), stated.iso_day().into());
     }
     let shared = SharedFields {
         metadata: &metadata,

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use crate::times::{StatedTime, iso_time};
+use crate::times::{StatedTime, stated_time};
 
 /// The decimal places that each part of a score is rounded to, as a factor.
 const PLACES: f64 = 1e4;
@@ -200,7 +200,7 @@ fn side(query: &str) -> Option<TimeWish> {
         .ok()
     });
     let found = side.as_ref()?.captures(query)?;
-    let border = iso_time(&found[2])?.time.micros;
+    let border = stated_time(&found[2])?.time.micros;
     Some(if found[1].eq_ignore_ascii_case("after") {
         TimeWish::After(border)
     } else {
@@ -274,8 +274,11 @@ mod tests {
 
     #[test]
     fn the_weight_halves_with_each_half_life() {
-        let stated = |date: &str| iso_time(date);
-        let (at, day) = (iso_time("2026-03-02").unwrap().time.micros, 86_400_000_000);
+        let stated = |date: &str| stated_time(date);
+        let (at, day) = (
+            stated_time("2026-03-02").unwrap().time.micros,
+            86_400_000_000,
+        );
         for (date, expected) in [
             ("2026-03-02", 1.0),
             ("2026-03-01", 0.5),
@@ -302,7 +305,7 @@ mod tests {
 
     #[test]
     fn times_count_among_all_candidates() {
-        let day = |day: u32| iso_time(&format!("2026-06-{day:02}"));
+        let day = |day: u32| stated_time(&format!("2026-06-{day:02}"));
         let times = [day(1), day(5), day(11)];
         for (query, expected) in [
             ("ravens", [0.0, 0.0, 0.0]),

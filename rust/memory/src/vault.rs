@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::day_format::DayFormat;
 use crate::front_matter::FrontMatter;
 use crate::text::trimmed;
-use crate::times::{StatedTime, iso_time};
+use crate::times::{StatedTime, stated_time};
 
 const COMMENT: &str = "%%";
 /// The longest run of backticks that counts as inline code. It keeps the time linear: a run without an
@@ -14,11 +14,6 @@ const COMMENT: &str = "%%";
 const LONGEST_RUN: usize = 8;
 /// Properties that Logseq writes for itself.
 const OWN_PROPERTIES: [&str; 2] = ["id", "collapsed"];
-/// The months of the default title of a journal of Logseq.
-const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
-
 /// Return a note without comments (`%%...%%`), block ids (`^id` at the end of a line) and the
 /// properties `id::` and `collapsed::`. Front matter and code stay as they are.
 ///
@@ -254,7 +249,7 @@ pub fn names_of_file(path: &str, format: Option<&DayFormat>) -> Vec<String> {
         .and_then(|format| format.day(path))
         .or_else(|| journal_day(stem));
     if let Some(day) = journal {
-        return journal_names(&day.time.to_iso());
+        return journal_names(day);
     }
     let parts = stem
         .replace("___", "/")
@@ -270,22 +265,22 @@ pub fn names_of_file(path: &str, format: Option<&DayFormat>) -> Vec<String> {
 /// The day of a name in the default format of Logseq.
 fn journal_day(stem: &str) -> Option<StatedTime> {
     let is_journal = matches!(stem.as_bytes(), [_, _, _, _, b'_', _, _, b'_', _, _]);
-    is_journal.then(|| iso_time(&stem.replace('_', "-")))?
+    is_journal.then(|| stated_time(&stem.replace('_', "-")))?
 }
 
-fn journal_names(iso: &str) -> Vec<String> {
-    let number = |range: std::ops::Range<usize>| iso[range].parse::<usize>().unwrap_or_default();
-    let (year, month, day) = (&iso[..4], number(5..7), number(8..10));
+/// The names of the journal of a day: the default title of Logseq, which is English, and the day in ISO 8601.
+fn journal_names(stated: StatedTime) -> Vec<String> {
+    let date = stated.date();
+    let day = date.day();
     let suffix = match day {
         1 | 21 | 31 => "st",
         2 | 22 => "nd",
         3 | 23 => "rd",
         _ => "th",
     };
-    let name = MONTHS[month.saturating_sub(1)];
     vec![
-        format!("{name} {day}{suffix}, {year}"),
-        iso[..10].to_owned(),
+        date.strftime(&format!("%b {day}{suffix}, %Y")).to_string(),
+        date.to_string(),
     ]
 }
 

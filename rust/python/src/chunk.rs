@@ -7,7 +7,6 @@ use pyo3::types::{PyDict, PyMapping, PyString, PyTuple, PyType};
 
 use crate::errors;
 use crate::fields::Fields;
-use crate::sparse;
 use crate::value::{self, Argument};
 use crate::vector;
 
@@ -17,9 +16,8 @@ use crate::vector;
 /// position among the chunks of its path (from 0). `path`, `title`, `summary`, `tags` and `content`
 /// are searched; `tags` and `metadata` (JSON with str keys) can be filtered by. `embedding` is its
 /// vector: a buffer of floats, such as a numpy array, or a sequence of numbers. An empty one, or
-/// one of zeros, means that the chunk can have none (spec/index.md, "Vectors"). `sparse` is its sparse
-/// vector: a mapping of tokens to weights above 0 (spec/index.md, "Sparse vectors"). Immutable;
-/// `metadata` and `sparse` give a new dict each time, `embedding` a new array.
+/// one of zeros, means that the chunk can have none (spec/index.md, "Vectors"). Immutable;
+/// `metadata` gives a new dict each time, `embedding` a new array.
 ///
 /// Pass the fields by name, `Chunk(id=..., path=..., content=...)`: path and content are both
 /// texts, and no error reports swapped ones. `Chunk.from_dict` takes a mapping.
@@ -39,15 +37,14 @@ type ChunkArguments<'py> = (
     Bound<'py, PyDict>,
     i64,
     Option<Bound<'py, PyAny>>,
-    Option<Bound<'py, PyDict>>,
 );
 
 #[pymethods]
 impl PyChunk {
     #[new]
     #[pyo3(
-        signature = (id, path, content, title=None, summary=None, tags=None, metadata=None, ordinal=None, embedding=None, sparse=None),
-        text_signature = "(id, path, content, title='', summary='', tags=(), metadata=None, ordinal=0, embedding=None, sparse=None)"
+        signature = (id, path, content, title=None, summary=None, tags=None, metadata=None, ordinal=None, embedding=None),
+        text_signature = "(id, path, content, title='', summary='', tags=(), metadata=None, ordinal=0, embedding=None)"
     )]
     #[allow(clippy::too_many_arguments, reason = "a chunk has that many fields")]
     fn new(
@@ -60,7 +57,6 @@ impl PyChunk {
         metadata: Option<&Bound<'_, PyAny>>,
         ordinal: Option<&Bound<'_, PyAny>>,
         embedding: Option<&Bound<'_, PyAny>>,
-        sparse: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         Ok(Self(Chunk {
             id: field("id").text(id)?,
@@ -76,9 +72,6 @@ impl PyChunk {
             ordinal: ordinal.map_or(Ok(0), |ordinal| field("ordinal").ordinal(ordinal))?,
             embedding: embedding
                 .map(|embedding| vector::vector(embedding, field("embedding")))
-                .transpose()?,
-            sparse: sparse
-                .map(|sparse| sparse::sparse(sparse, field("sparse")))
                 .transpose()?,
         }))
     }
@@ -142,17 +135,7 @@ impl PyChunk {
             .transpose()
     }
 
-    /// The sparse vector, as a new dict of tokens and weights; None without one.
-    ///
-    /// Weights are float32, and tokens are in the order of code points.
-    #[getter]
-    fn sparse<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let sparse = self.0.sparse.as_ref();
-        sparse.map(|vector| sparse::dict(py, vector)).transpose()
-    }
-
-    /// Every field by its name, as JSON has them: tags and the embedding are lists. `sparse` is among them if
-    /// the chunk has a sparse vector.
+    /// Every field by its name, as JSON has them: tags and the embedding are lists.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Chunk {
             id,
@@ -164,7 +147,6 @@ impl PyChunk {
             content,
             metadata,
             embedding,
-            sparse,
         } = &self.0;
         let dict = PyDict::new(py);
         dict.set_item("id", id)?;
@@ -176,9 +158,6 @@ impl PyChunk {
         dict.set_item("content", content)?;
         dict.set_item("metadata", value::dict(py, metadata)?)?;
         dict.set_item("embedding", embedding)?;
-        if let Some(vector) = sparse {
-            dict.set_item("sparse", sparse::dict(py, vector)?)?;
-        }
         Ok(dict)
     }
 
@@ -199,15 +178,6 @@ impl PyChunk {
     fn _with_embedding(&self, embedding: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self(Chunk {
             embedding: Some(vector::vector(embedding, field("embedding"))?),
-            ..self.0.clone()
-        }))
-    }
-
-    /// Return the chunk with another sparse vector, or without one.
-    fn _with_sparse(&self, sparse: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let sparse = sparse.map(|sparse| sparse::sparse(sparse, field("sparse")));
-        Ok(Self(Chunk {
-            sparse: sparse.transpose()?,
             ..self.0.clone()
         }))
     }
@@ -240,9 +210,8 @@ impl PyChunk {
         } = chunk.0.clone();
         let (tags, metadata) = (chunk.tags(py)?, chunk.metadata(py)?);
         let embedding = chunk.embedding(py)?;
-        let sparse = chunk.sparse(py)?;
         let arguments = (
-            id, path, content, title, summary, tags, metadata, ordinal, embedding, sparse,
+            id, path, content, title, summary, tags, metadata, ordinal, embedding,
         );
         Ok((slf.get_type(), arguments))
     }
@@ -257,7 +226,7 @@ pub fn field(name: &str) -> Argument<'_> {
 }
 
 /// The keys that a chunk may have as a mapping.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 9] = [
     "id",
     "path",
     "ordinal",
@@ -267,7 +236,6 @@ const KEYS: [&str; 10] = [
     "content",
     "metadata",
     "embedding",
-    "sparse",
 ];
 
 /// The chunk of a mapping, which errors call `name`.
@@ -295,7 +263,6 @@ fn of_mapping(name: &str, mapping: &Bound<'_, PyMapping>) -> PyResult<PyChunk> {
         embedding: fields.get("embedding", |argument, value| {
             vector::vector(value, argument)
         })?,
-        sparse: fields.get("sparse", |argument, value| sparse::sparse(value, argument))?,
     }))
 }
 
@@ -342,12 +309,7 @@ pub fn bytes(chunks: &[Py<PyChunk>]) -> usize {
             .embedding
             .as_ref()
             .map_or(0, |vector| 4 * vector.len());
-        let sparse = chunk
-            .sparse
-            .as_ref()
-            .map_or(&[][..], |sparse| sparse.entries());
-        let sparse: usize = sparse.iter().map(|(token, _)| 5 + token.len()).sum();
-        errors::ITEM + texts.iter().sum::<usize>() + vector + sparse
+        errors::ITEM + texts.iter().sum::<usize>() + vector
     };
     chunks.iter().map(of_one).sum()
 }

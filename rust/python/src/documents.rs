@@ -9,7 +9,7 @@ use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::documents::audit::audit;
 use hedgerow_memory::documents::lint::lint;
-use hedgerow_memory::documents::quotes::files_with;
+use hedgerow_memory::documents::quotes::{SearchLimits, files_with};
 use hedgerow_memory::documents::selection::{Selection, topic_words};
 use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
 use hedgerow_memory::fingerprint::Fingerprint;
@@ -257,8 +257,7 @@ impl PyDocuments {
     ) -> PyResult<(Vec<&str>, Vec<String>)> {
         let document = self.parse(&path, &text);
         errors::call_detached(py, || {
-            let quoting = self.documents.quoting(&document, &own_fields);
-            Ok((quoting, self.documents.traces(&document)))
+            Ok(self.documents.quotes_and_traces(&document, &own_fields))
         })
     }
 }
@@ -314,18 +313,22 @@ fn reporting<T: Send>(
 /// The number of a file that cannot be read, and the reason.
 type Unread = (usize, String);
 
-/// Return the numbers of the files that have any of the texts, and of those that cannot be read, with the reason.
+/// Return the numbers of the files that have any of the texts, of those that cannot be read, with the reason, and of those
+/// that are not read. With `limits`, these are files of more bytes than the first limit, and the largest ones if all files
+/// together have more bytes than the second.
 #[pyfunction]
+#[pyo3(signature = (files, texts, limits=None))]
 pub fn _files_with(
     py: Python<'_>,
     files: Vec<PathBuf>,
     texts: Vec<String>,
-) -> PyResult<(Vec<usize>, Vec<Unread>)> {
-    let (found, unread) = errors::call_detached(py, || Ok(files_with(&files, &texts)))?;
-    let unread = unread
-        .into_iter()
-        .map(|(at, error)| (at, why_unreadable(&error)));
-    Ok((found, unread.collect()))
+    limits: Option<(u64, u64)>,
+) -> PyResult<(Vec<usize>, Vec<Unread>, Vec<usize>)> {
+    let limits = limits.map(|(one, all)| SearchLimits { one, all });
+    let searched = errors::call_detached(py, || Ok(files_with(&files, &texts, limits)))?;
+    let unread = searched.unread.into_iter();
+    let unread = unread.map(|(at, error)| (at, why_unreadable(&error)));
+    Ok((searched.with, unread.collect(), searched.too_large))
 }
 
 /// Return the words of a topic: a memory about it has all of them.

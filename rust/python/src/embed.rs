@@ -1,13 +1,11 @@
-//! Embedding chunks: finding those without a vector or a sparse vector, and storing both.
+//! Embedding chunks: finding those without a vector, and storing vectors.
 
-use hedgerow_engine::sparse_vector::SparseVector;
 use hedgerow_engine::vectors::Embedder;
 use pyo3::prelude::*;
 
 use crate::chunk::{self, PyChunk};
 use crate::errors;
 use crate::index::PyIndex;
-use crate::sparse;
 use crate::text::Text;
 use crate::vector;
 
@@ -15,8 +13,6 @@ use crate::vector;
 pub fn add_functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for function in [
         wrap_pyfunction!(_upsert_from, module)?,
-        wrap_pyfunction!(_set_sparse, module)?,
-        wrap_pyfunction!(_without_sparse, module)?,
         wrap_pyfunction!(_unembedded, module)?,
         wrap_pyfunction!(_unembedded_page, module)?,
         wrap_pyfunction!(_is_embedded, module)?,
@@ -194,33 +190,4 @@ fn of<'a>(name: Option<&'a str>, details: Option<&'a str>) -> Option<Embedder<'a
 pub fn _check_embedder(py: Python<'_>, index: &Bound<'_, PyIndex>, embedder: Text) -> PyResult<()> {
     let index = &index.get().index;
     errors::call_detached(py, || index.check_embedder(&embedder))
-}
-
-/// The positions of the chunks that would have no sparse vector after an upsert.
-#[pyfunction]
-pub fn _without_sparse(
-    py: Python<'_>,
-    index: &Bound<'_, PyIndex>,
-    chunks: &Bound<'_, PyAny>,
-) -> PyResult<Vec<usize>> {
-    let chunks = chunk::chunks(chunks)?;
-    let index = &index.get().index;
-    errors::call_detached(py, || index.without_sparse(&chunk::inner(&chunks)))
-}
-
-/// Store sparse vectors of existing chunks; return the number of chunks with unchanged texts that took theirs.
-#[pyfunction]
-pub fn _set_sparse(
-    py: Python<'_>,
-    index: &Bound<'_, PyIndex>,
-    chunks: &Bound<'_, PyAny>,
-    vectors: &Bound<'_, PyAny>,
-) -> PyResult<usize> {
-    let chunks: Vec<Py<PyChunk>> = chunk::chunks(chunks)?;
-    let vectors = sparse::each_sparse(vectors, "the sparse vectors")?;
-    let vectors: Vec<SparseVector> = vectors.into_iter().collect::<PyResult<_>>()?;
-    let index = &index.get().index;
-    errors::call_writing(py, None, || {
-        index.set_sparse(&chunk::inner(&chunks), &vectors)
-    })
 }

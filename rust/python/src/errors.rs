@@ -3,18 +3,18 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result, memory as engine_memory};
+use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::{calling, interrupt, memory};
+use crate::{calling, interrupt};
 
 /// Call the engine; an error or a panic becomes an exception.
 ///
 /// A caught panic leaves nothing half-done that a later call could see: the engine's locks
 /// recover from poisoning and its transactions roll back.
 pub fn call<T>(engine: impl FnOnce() -> Result<T>) -> PyResult<T> {
-    guarded(engine).map_err(to_py)
+    caught(engine).map_err(to_py)
 }
 
 /// [`call`] while detached from the interpreter, so that other threads can run. Ctrl-C ends it
@@ -26,7 +26,7 @@ pub fn call_detached<T: Send>(
     py: Python<'_>,
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let (result, interrupted) = interrupt::with_cancellation(py, || guarded(engine));
+    let (result, interrupted) = interrupt::with_cancellation(py, || caught(engine));
     if interrupted {
         interrupt::handle(py)?;
     }
@@ -50,11 +50,11 @@ pub fn call_writing<T: Send>(
 ) -> PyResult<T> {
     let stop = interrupt::stop().unwrap_or_default();
     if bytes.is_some_and(|bytes| bytes <= LITTLE) {
-        let result = interrupt::on_the_spot(py, &stop, || guarded(engine));
+        let result = interrupt::on_the_spot(py, &stop, || caught(engine));
         return result.map_err(to_py);
     }
     let look = |py: Python<'_>| interrupt::is_pressed(py).then_some(());
-    let (result, pressed) = interrupt::apart(py, &stop, look, || guarded(engine));
+    let (result, pressed) = interrupt::apart(py, &stop, look, || caught(engine));
     if pressed.is_some() {
         interrupt::handle(py)?;
     }
@@ -69,32 +69,11 @@ pub fn call_interruptible<T: Send>(
     engine: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
     let look = |py: Python<'_>| py.check_signals().err();
-    let (result, raised) = interrupt::apart(py, stop, look, || guarded(engine));
+    let (result, raised) = interrupt::apart(py, stop, look, || caught(engine));
     match raised {
         Some(raised) => Err(raised),
         None => result.map_err(to_py),
     }
-}
-
-/// [`call_detached`] for closing, which must succeed with little memory too.
-pub fn call_closing<T: Send>(
-    py: Python<'_>,
-    engine: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
-    py.detach(|| caught(engine)).map_err(to_py)
-}
-
-fn guarded<T>(engine: impl FnOnce() -> Result<T>) -> Result<T> {
-    memory::restore()?;
-    let before = engine_memory::shortages();
-    caught(engine).map_err(|error| {
-        let is_short = engine_memory::shortages() != before;
-        if is_short && error.code() == ErrorCode::Interrupted {
-            // Memory ended the call: other threads may have enough again by now.
-            return engine_memory::error();
-        }
-        error
-    })
 }
 
 fn caught<T>(engine: impl FnOnce() -> Result<T>) -> Result<T> {

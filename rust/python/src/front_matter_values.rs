@@ -1,5 +1,6 @@
 //! Values of front matter as the memory crate reads them: links, times, ages, scopes, marks.
 
+use hedgerow_engine::calendar::{Edge, Time, moment};
 use hedgerow_memory::day_format::{DayFormat, days_in_name};
 use hedgerow_memory::scope::Scope;
 use hedgerow_memory::times::{StatedTime, TIME_FIELDS};
@@ -13,11 +14,8 @@ use crate::text::Text;
 
 /// The target, the relation and the strength of a link.
 type LinkTuple = (String, String, f64);
-/// The microseconds since 1970 in UTC, and the minutes that the zone is ahead of UTC.
+/// The microseconds since 1970 in UTC, and the seconds that the zone is ahead of UTC.
 type TimeTuple = (i64, i32);
-
-/// The length of a day in ISO 8601.
-const DAY: usize = "2026-04-18".len();
 
 /// Return the links of front matter in order, and the problems of some.
 #[pyfunction]
@@ -42,6 +40,16 @@ pub fn _parse_time(value: &Bound<'_, PyAny>) -> PyResult<Option<TimeTuple>> {
 pub fn _parse_end(value: &Bound<'_, PyAny>) -> PyResult<Option<TimeTuple>> {
     let time = times::parse_end(&scalar(value)?);
     Ok(time.map(|time| (time.micros, time.offset)))
+}
+
+/// Return the moment that a text of an option means, counted from `now`: the start of a day or a period, or with `is_end`
+/// its end; None for any other text.
+#[pyfunction]
+pub fn _moment(text: Text, now: TimeTuple, is_end: bool) -> Option<TimeTuple> {
+    let (micros, offset) = now;
+    let edge = if is_end { Edge::End } else { Edge::Start };
+    let found = moment(&text, Time { micros, offset }, edge)?;
+    Some((found.micros, found.offset))
 }
 
 /// Return the days of an age such as `30d` or `2w`; None for any other value.
@@ -70,8 +78,7 @@ pub fn _days_in_name(path: Text, format: Option<Text>) -> Vec<String> {
     let format = format.and_then(|format| DayFormat::parse(&format).ok());
     let found = format.and_then(|format| format.day(&path));
     let found = found.map_or_else(|| days_in_name(&path), |day| vec![day]);
-    let iso = |stated: StatedTime| stated.time.to_iso()[..DAY].to_owned();
-    found.into_iter().map(iso).collect()
+    found.into_iter().map(StatedTime::iso_day).collect()
 }
 
 /// Return the title and the other names of a note of a vault, without those in its front matter: by its page

@@ -336,8 +336,7 @@ impl PyIndex {
     /// one of them. Changed files are read, and chunks gone from the files are removed; chunks that
     /// were not made from files are left alone. `exclude` and `include` are patterns of a shell,
     /// for names or for paths below a folder: files to skip, and files to read nevertheless.
-    /// `embedder`, if given, makes the vectors of chunks that have none, and `sparse`, a sparse embedder, their
-    /// sparse vectors. `progress(done, total)` is
+    /// `embedder`, if given, makes the vectors of chunks that have none. `progress(done, total)` is
     /// called with numbers of files, then with those of chunks.
     ///
     /// Raises InvalidInputError, with nothing changed, for a path that does not exist, and for one
@@ -345,7 +344,7 @@ impl PyIndex {
     /// the embedder.
     #[pyo3(
         signature = (paths, **options),
-        text_signature = "($self, paths, *, exclude=(), include=(), allow_empty=False, embedder=None, sparse=None, progress=None)"
+        text_signature = "($self, paths, *, exclude=(), include=(), allow_empty=False, embedder=None, progress=None)"
     )]
     fn sync_files<'py>(
         slf: &Bound<'py, Self>,
@@ -517,7 +516,7 @@ impl PyIndex {
 
     /// Close the files once running calls have ended; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        notices::call_closing(py, &self.index, || self.index.close())
+        notices::call_detached(py, &self.index, || self.index.close())
     }
 
     /// Set how long writes wait for another process, so that tests need not wait as long.

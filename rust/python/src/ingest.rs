@@ -9,7 +9,7 @@ use hedgerow_memory::parts::{self, Place, Wanted};
 use hedgerow_memory::readers::{FileChunks, read_chunks};
 use hedgerow_memory::skip::Skip;
 use hedgerow_memory::source::{self, SourceFile, Unreadable};
-use hedgerow_memory::{EditError, line_diff, links, markdown, passages, sections, tags};
+use hedgerow_memory::{EditError, links, markdown, passages, sections, tags};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
@@ -325,20 +325,6 @@ pub fn _edited(
     };
     let section = section.as_deref();
     errors::call_detached(py, || parts::edited(&text, &file, section, place, &new))
-}
-
-/// Return the unified diff of two texts by lines; empty if they are equal.
-#[pyfunction]
-pub fn _unified_diff(
-    py: Python<'_>,
-    old: Text,
-    new: Text,
-    old_name: Text,
-    new_name: Text,
-) -> PyResult<String> {
-    errors::call_detached(py, || {
-        Ok(line_diff::unified(&old, &new, &old_name, &new_name))
-    })
 }
 
 /// Write a value as JSON on one line that YAML reads as the same value.

@@ -38,7 +38,6 @@ mod ingest;
 mod interrupt;
 mod linked;
 mod marks;
-mod memory;
 mod name;
 mod node;
 mod node_iterator;
@@ -56,7 +55,6 @@ mod search_target;
 mod searcher;
 mod source;
 mod sources;
-mod sparse;
 mod static_table;
 mod stats;
 mod stopwords;
@@ -195,7 +193,6 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_markdown_chunks, module)?,
         wrap_pyfunction!(ingest::_part_of, module)?,
         wrap_pyfunction!(ingest::_edited, module)?,
-        wrap_pyfunction!(ingest::_unified_diff, module)?,
         wrap_pyfunction!(ingest::_yaml_value, module)?,
         wrap_pyfunction!(ingest::_render_front_matter, module)?,
         wrap_pyfunction!(ingest::_changed_front_matter, module)?,
@@ -208,6 +205,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(front_matter_values::_links_in_fields, module)?,
         wrap_pyfunction!(front_matter_values::_parse_time, module)?,
         wrap_pyfunction!(front_matter_values::_parse_end, module)?,
+        wrap_pyfunction!(front_matter_values::_moment, module)?,
         wrap_pyfunction!(front_matter_values::_parse_age, module)?,
         wrap_pyfunction!(front_matter_values::_memory_time, module)?,
         wrap_pyfunction!(front_matter_values::_days_in_name, module)?,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use hedgerow_engine::calendar::Time;
 use hedgerow_memory::columns::FileColumns;
 use hedgerow_memory::facts::FileFacts;
 use hedgerow_memory::marks::{Validity, Why};
-use hedgerow_memory::times::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

@@ -19,17 +19,6 @@ pub fn call_detached<T: Send>(
     result
 }
 
-/// [`errors::call_closing`] for an index, whose notices are logged afterwards.
-pub fn call_closing<T: Send>(
-    py: Python<'_>,
-    index: &Index,
-    engine: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
-    let result = errors::call_closing(py, engine);
-    log(py, index);
-    result
-}
-
 /// [`errors::call_writing`] for work on an index, whose notices are logged afterwards.
 pub fn call_writing<T: Send>(
     py: Python<'_>,

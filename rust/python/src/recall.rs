@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use hedgerow_engine::calendar::Time;
 use hedgerow_engine::index::Index;
-use hedgerow_engine::retrieval::SparseQuery;
+use hedgerow_engine::retrieval::Request;
 use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, RecallFilter};
 use hedgerow_memory::evidence::Evidence;
 use hedgerow_memory::facts::session_id;
@@ -189,7 +190,7 @@ pub struct PyRecall {
     other_depth: f64,
     half_life: Option<i64>,
     with_evidence: bool,
-    is_listing: bool,
+    asked: Time,
     done: Mutex<Option<Recall>>,
 }
 
@@ -213,7 +214,7 @@ type BoundTuple = (i64, i64);
 #[pymethods]
 impl PyRecall {
     #[new]
-    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, writers, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth, half_life, with_evidence, is_listing))]
+    #[pyo3(signature = (columns, searcher, query, limit, *, types, tags, writers, after, before, scope, shared, at, was_known, include_superseded, depths, other_depth, half_life, with_evidence, asked))]
     #[allow(
         clippy::too_many_arguments,
         clippy::fn_params_excessive_bools,
@@ -238,7 +239,7 @@ impl PyRecall {
         other_depth: f64,
         half_life: Option<i64>,
         with_evidence: bool,
-        is_listing: bool,
+        asked: (i64, i32),
     ) -> Self {
         Self {
             columns: Arc::clone(&columns.get().0),
@@ -261,7 +262,10 @@ impl PyRecall {
             other_depth,
             half_life,
             with_evidence,
-            is_listing,
+            asked: Time {
+                micros: asked.0,
+                offset: asked.1,
+            },
             done: Mutex::default(),
         }
     }
@@ -292,10 +296,12 @@ impl PyRecall {
         let index = searcher.index()?;
         let setup = searcher.setup(embedder.as_deref(), None)?;
         let dated = dated.first().and_then(Option::as_ref);
+        let search = Request {
+            today: Some(self.asked.day()),
+            ..options.get().request(query, dated, &vector)
+        };
         let request = RecallRequest {
-            search: options
-                .get()
-                .request(query, dated, &vector, SparseQuery::Absent),
+            search,
             query: &self.query,
             limit: self.limit,
             filter: &self.filter,
@@ -303,7 +309,7 @@ impl PyRecall {
             other_depth: self.other_depth,
             half_life: self.half_life,
             with_evidence: self.with_evidence,
-            is_listing: self.is_listing,
+            asked: self.asked,
         };
         let work = || {
             let done = errors::call_detached(py, || recall(index, &self.columns, &setup, &request));

@@ -62,7 +62,7 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         timings.set_item(stage, milliseconds)?;
     }
     // More fields than Rust converts as one tuple.
-    let fields: [Bound<'py, PyAny>; 32] = [
+    let fields: [Bound<'py, PyAny>; 31] = [
         trace.mode.as_str().into_pyobject(py)?.into_any(),
         trace.matching.as_str().into_pyobject(py)?.into_any(),
         trace.fusion.as_str().into_pyobject(py)?.into_any(),
@@ -94,7 +94,6 @@ pub fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, PyAny>>
         (trace.error_stage.map(Stage::as_str)).into_pyobject(py)?,
         timings.into_any(),
         (trace.recency.map(|days| format!("{days}d"))).into_pyobject(py)?,
-        trace.sparse_count.into_pyobject(py)?,
     ];
     TRACE.new_instance(py, PyTuple::new(py, fields)?)
 }

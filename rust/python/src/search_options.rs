@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use hedgerow_engine::chunks::{Filters, GroupBy};
-use hedgerow_engine::retrieval::{Embedding, Mode, Recency, Request, Reranker, SparseQuery};
+use hedgerow_engine::retrieval::{Embedding, Mode, Recency, Request, Reranker};
 use pyo3::prelude::*;
 
 use crate::chunk::PyChunk;
@@ -12,9 +12,9 @@ use crate::filters::{FiltersLike, PyFilters};
 use crate::text::Text;
 use crate::vector;
 
-/// The text of a query with its dates if it has any, those dates, and the day of the question in days
-/// since 1970.
-pub type DatedQuery = (Option<Text>, Vec<String>, i32);
+/// The text of a query with its dates if it has any, those dates, and the day of the question in days since 1970, if it
+/// is known.
+pub type DatedQuery = (Option<Text>, Vec<String>, Option<i32>);
 
 /// The options shared by all queries of one call, checked before any is embedded.
 #[pyclass(name = "SearchOptions", module = "hedgerow._engine", frozen)]
@@ -81,17 +81,16 @@ impl PySearchOptions {
         query: &'a str,
         dated: Option<&'a DatedQuery>,
         vector: &'a Embedded,
-        sparse: SparseQuery<'a>,
     ) -> Request<'a> {
         Request {
             query,
             augmented: dated.and_then(|(text, ..)| text.as_ref().map(|text| &**text)),
             date_hints: dated.map_or(&[], |(_, hints, _)| hints),
             asker: self.asker.as_deref(),
+            today: dated.and_then(|(_, _, day)| *day),
             recency: self.recency(dated),
             mode: self.mode,
             embedding: vector.embedding(),
-            sparse,
             candidate_k: self.candidate_k,
             wanted: self.wanted,
             reranker: self.reranker,
@@ -102,10 +101,10 @@ impl PySearchOptions {
     }
 
     fn recency(&self, dated: Option<&DatedQuery>) -> Option<Recency> {
-        let (half_life, (_, _, day)) = self.half_life.zip(dated)?;
+        let (_, _, day) = dated?;
         Some(Recency {
-            half_life: half_life.get(),
-            day: *day,
+            half_life: self.half_life?.get(),
+            day: (*day)?,
         })
     }
 }

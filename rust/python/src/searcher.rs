@@ -13,7 +13,7 @@ use hedgerow_engine::query::{
 use hedgerow_engine::retrieval::{
     Collection, Fusion, FuzzyChunks, Request, SearchResult, Setup, search, search_many, why_not,
 };
-use hedgerow_engine::{ErrorCode, Result, memory};
+use hedgerow_engine::{ErrorCode, Result};
 use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -25,7 +25,6 @@ use crate::found::PyFound;
 use crate::search_options::{DatedQuery, Embedded, PySearchOptions, embedded};
 use crate::search_target::{SearchTarget, State};
 use crate::source::Source;
-use crate::sparse::QuerySparse;
 use crate::text::Text;
 use crate::value::{self, Argument};
 use crate::{calling, compile, interrupt, notices};
@@ -129,7 +128,6 @@ impl PySearcher {
 
     /// Return the fate of the chunk `id` in a search; the arguments are those of `search`, for one
     /// query.
-    #[pyo3(signature = (query, dated, vector, embedder, options, id, stop, point_in_time, sparse=None))]
     #[allow(clippy::too_many_arguments, reason = "as many as `search` has")]
     fn why_not<'py>(
         &self,
@@ -142,17 +140,14 @@ impl PySearcher {
         id: Text,
         stop: &Bound<'py, PyStop>,
         point_in_time: Option<&Bound<'py, PyAny>>,
-        sparse: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let mut vectors = embedded(vector, 1)?;
         let vector = vectors.pop().unwrap_or(Embedded::Absent);
-        let sparse = QuerySparse::each(sparse, 1)?.pop();
-        let sparse = sparse.unwrap_or(QuerySparse::Absent);
-        if let Some(error) = vector.error(py).or_else(|| sparse.error(py)) {
+        if let Some(error) = vector.error(py) {
             return Err(error);
         }
         let options = options.get();
-        let request = options.request(&query, dated.as_ref(), &vector, sparse.query());
+        let request = options.request(&query, dated.as_ref(), &vector);
         let state = State::new(&self.target, point_in_time);
         let remote = state.collection();
         let setup = self.setup(embedder.as_deref(), remote.as_ref())?;
@@ -168,7 +163,6 @@ impl PySearcher {
         fields.set_item("excluded_by", found.excluded_by)?;
         fields.set_item("keywords", found.keywords)?;
         fields.set_item("vectors", found.vectors)?;
-        fields.set_item("sparse", found.sparse)?;
         fields.set_item("rank", found.rank)?;
         let explanation = found.explanation.map(|found| found.to_json());
         let explanation = explanation.map(|found| value::dict(py, &found));
@@ -180,8 +174,7 @@ impl PySearcher {
     ///
     /// `dated` and `vectors` have an item for each query; `vectors` is None without an embedder and
     /// "failed" if it failed. `embedder` is its name, if it has one, and `embed_seconds` the time
-    /// it took. `sparse` is like `vectors`, of a sparse embedder.
-    #[pyo3(signature = (queries, dated, vectors, embedder, embed_seconds, options, threads, stop, point_in_time, sparse=None))]
+    /// it took.
     #[allow(clippy::too_many_arguments, reason = "one call does it all")]
     fn search<'py>(
         &self,
@@ -195,24 +188,17 @@ impl PySearcher {
         threads: NonZeroUsize,
         stop: &Bound<'py, PyStop>,
         point_in_time: Option<&Bound<'py, PyAny>>,
-        sparse: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let vectors = embedded(vectors, queries.len())?;
-        let sparse = QuerySparse::each(sparse, queries.len())?;
-        let error_of = |position: usize| {
-            let error = vectors[position].error(py);
-            error.or_else(|| sparse[position].error(py))
-        };
         let options = options.get();
         let request = |position: usize| {
             options.request(
                 &queries[position],
                 dated[position].as_ref(),
                 &vectors[position],
-                sparse[position].query(),
             )
         };
-        let sound = (0..queries.len()).filter(|position| error_of(*position).is_none());
+        let sound = (0..queries.len()).filter(|position| vectors[*position].error(py).is_none());
         let requests: Vec<Request<'_>> = sound.map(request).collect();
         let state = State::new(&self.target, point_in_time);
         let remote = state.collection();
@@ -221,8 +207,9 @@ impl PySearcher {
         state.check()?;
         let mut found = found?.into_iter();
         let embed = Duration::try_from_secs_f64(embed_seconds).unwrap_or_default();
-        (0..queries.len())
-            .map(|position| match error_of(position) {
+        vectors
+            .iter()
+            .map(|vector| match vector.error(py) {
                 Some(error) => Ok(error.into_value(py).into_bound(py).into_any()),
                 None => answer(py, found.next().flatten(), embed),
             })
@@ -282,14 +269,7 @@ impl PySearcher {
             let search = || Ok(vec![Some(search(setup, request))]);
             return interrupt::stoppable(stop, || self.call_detached(py, search));
         }
-        let many = || {
-            let before = memory::shortages();
-            let found = search_many(setup, requests, threads, stop);
-            if memory::shortages() != before && found.iter().any(Option::is_none) {
-                return Err(memory::error());
-            }
-            Ok(found)
-        };
+        let many = || Ok(search_many(setup, requests, threads, stop));
         let found = errors::call_interruptible(py, stop, many);
         self.log(py);
         found

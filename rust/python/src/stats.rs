@@ -18,8 +18,6 @@ pub fn to_python(py: Python<'_>, stats: IndexStats) -> PyResult<Bound<'_, PyAny>
     fields.set_item("dimensions", stats.dimensions)?;
     fields.set_item("embedder", stats.embedder)?;
     fields.set_item("vectors", stats.vectors)?;
-    fields.set_item("sparse_vectors", stats.sparse_vectors)?;
-    fields.set_item("sparse_bytes", stats.sparse_bytes)?;
     fields.set_item("vector_bytes", stats.vector_bytes)?;
     fields.set_item("vector_recall", stats.vector_recall)?;
     fields.set_item("ranking_bytes", stats.ranking_bytes)?;

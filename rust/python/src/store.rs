@@ -321,7 +321,7 @@ impl PyStore {
     /// Close the files once running calls have ended; closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let index = self.store.index();
-        notices::call_closing(py, index, || index.close())
+        notices::call_detached(py, index, || index.close())
     }
 
     /// Register more types.

@@ -8,7 +8,7 @@ use std::ops::{Deref, Range};
 use hedgerow_engine::text::marks::{Highlighter, MarkedPhrase};
 use hedgerow_engine::text::snippet;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
-use hedgerow_engine::{ErrorCode, memory};
+use hedgerow_engine::{Error, ErrorCode};
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -53,11 +53,11 @@ impl<N> Text<N> {
             .map_err(|error| lone_surrogate(string.py(), error, name))
     }
 
-    /// Return a copy that Rust owns, or an error if memory runs out.
+    /// Return a copy that Rust owns, or an error if there is no memory for it.
     pub fn copied(&self) -> PyResult<String> {
         let mut copy = String::new();
         copy.try_reserve_exact(self.len())
-            .map_err(|_| errors::to_py(memory::error()))?;
+            .map_err(|_| errors::to_py(Error::out_of_memory()))?;
         copy.push_str(self);
         Ok(copy)
     }

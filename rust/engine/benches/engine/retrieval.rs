@@ -7,8 +7,8 @@ use hedgerow_engine::chunks::{Filters, Texts};
 use hedgerow_engine::index::Hit;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
-    Embedding, Fusion, FuzzyChunks, Intent, Mode, Request, Reranker, Setup, SparseQuery,
-    TrigramIndex, fuse, reciprocal_rank_fusion, reweight, search,
+    Embedding, Fusion, FuzzyChunks, Intent, Mode, Request, Reranker, Setup, TrigramIndex, fuse,
+    reciprocal_rank_fusion, reweight, search,
 };
 
 use super::corpus::{Dice, INDEX, size};
@@ -86,10 +86,10 @@ fn whole(criterion: &mut Criterion) {
             augmented: None,
             date_hints: &[],
             asker: None,
+            today: None,
             recency: None,
             mode: Mode::Hybrid,
             embedding: Embedding::Vector(&vector),
-            sparse: SparseQuery::Absent,
             candidate_k: TOP,
             wanted: 10,
             reranker: Reranker::Absent,

@@ -8,7 +8,7 @@ use hedgerow_engine::chunks::{Chunk, Filters};
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
-    Embedding, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, SparseQuery, search,
+    Embedding, Fusion, FuzzyChunks, Mode, Request, Reranker, Setup, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
@@ -85,7 +85,6 @@ pub fn benches(criterion: &mut Criterion) {
             date_hints: &[],
             mode: Mode::Bm25,
             embedding: Embedding::Absent,
-            sparse: SparseQuery::Absent,
             candidate_k: 60,
             wanted: 10,
             reranker: Reranker::Absent,
@@ -93,6 +92,7 @@ pub fn benches(criterion: &mut Criterion) {
             filters: &filters,
             group_by: None,
             asker: None,
+            today: None,
             recency: None,
         };
         group.bench_function(name, |bencher| {

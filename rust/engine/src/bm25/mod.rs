@@ -56,4 +56,4 @@ pub(crate) use scored_row::MATCHED;
 pub(crate) use search::Bm25;
 pub(crate) use snapshot::Snapshot;
 pub(crate) use snapshot_manager::{Backend, SnapshotManager};
-pub(crate) use vocabulary::NearTerm;
+pub(crate) use vocabulary::{ENDINGS, NearTerm};

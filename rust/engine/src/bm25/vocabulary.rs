@@ -17,6 +17,7 @@ use super::term_batch::Batches;
 use crate::chunks::RowSet;
 use crate::interrupt::{CancelTicker, check_reading};
 use crate::query::Phrase;
+use crate::rule;
 use crate::storage::WorkError;
 use crate::text::edits::{LETTERS_FOR_TWO_EDITS, edits};
 use crate::text::tokenizer::TokenizerKind;
@@ -25,6 +26,16 @@ use crate::text::tokenizer::TokenizerKind;
 const LEAST_LETTERS: usize = 3;
 /// The most terms that are found.
 const MOST: usize = 3;
+
+rule! {
+    /// A word to which no word of the texts is near is also searched as the word that it begins with.
+    pub(crate) static ENDINGS = "endings" { LONGEST_ENDING, LEAST_BEFORE_ENDING }
+}
+/// The most letters of such an ending. It is shorter than the rest of the word.
+const LONGEST_ENDING: usize = 4;
+/// The fewest letters before such an ending.
+const LEAST_BEFORE_ENDING: usize = 4;
+
 /// Approximate bytes of FTS5's index decoded together.
 const BATCH_BYTES: usize = 1 << 18;
 
@@ -46,26 +57,25 @@ struct TermCandidate {
 }
 
 impl Bm25<'_> {
-    /// Return a row with a phrase, among those that may be found.
-    pub fn row_of(&self, phrase: &Phrase) -> Result<Option<i64>, WorkError> {
+    /// Return the number of rows with a phrase among those that may be found. Counts no further than `most`.
+    pub fn count(&self, phrase: &Phrase, most: usize) -> Result<usize, WorkError> {
         let tokens = PhraseTokens::of(phrase, self.tokenizer)?;
-        let is_allowed = |row| self.passing.is_none_or(|rows: &RowSet| rows.contains(row));
+        let is_allowed = |row: &i64| self.passing.is_none_or(|rows: &RowSet| rows.contains(*row));
         let Some(snapshot) = self.snapshot else {
-            return Ok(stored_row(self.connection, phrase, is_allowed)?);
+            return Ok(stored_count(self.connection, phrase, is_allowed, most)?);
         };
         let mut pace = CancelTicker::default();
+        let mut count = 0;
         for part in snapshot.parts() {
             let found = PhrasePostings::find(&part.segment, &tokens, &mut pace)?;
             let live = found
                 .chunks
                 .iter()
                 .filter(|chunk| !part.deleted.contains(**chunk));
-            let mut rows = live.map(|chunk| part.segment.row(*chunk));
-            if let Some(row) = rows.find(|row| is_allowed(*row)) {
-                return Ok(Some(row));
-            }
+            let rows = live.map(|chunk| part.segment.row(*chunk));
+            count += rows.filter(is_allowed).take(most - count).count();
         }
-        Ok(None)
+        Ok(count)
     }
 
     /// The terms that become the term of a word by one edit or two, begin with its letter and have a row that
@@ -90,22 +100,23 @@ impl Bm25<'_> {
     }
 }
 
-/// [`Bm25::row_of`] by FTS5.
-fn stored_row(
+/// [`Bm25::count`] by FTS5.
+fn stored_count(
     connection: &Connection,
     phrase: &Phrase,
-    is_allowed: impl Fn(i64) -> bool,
-) -> rusqlite::Result<Option<i64>> {
+    is_allowed: impl Fn(&i64) -> bool,
+    most: usize,
+) -> rusqlite::Result<usize> {
     let sql = "SELECT rowid FROM knowledge_fts WHERE knowledge_fts MATCH ?";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([phrase.to_string()])?;
-    while let Some(row) = rows.next()? {
-        let row = row.get(0)?;
-        if is_allowed(row) {
-            return Ok(Some(row));
-        }
+    let mut count = 0;
+    while count < most
+        && let Some(row) = rows.next()?
+    {
+        count += usize::from(is_allowed(&row.get(0)?));
     }
-    Ok(None)
+    Ok(count)
 }
 
 /// The terms that FTS5 stored with a first letter, and their postings.
@@ -165,12 +176,13 @@ impl<'w> SpellingTarget<'w> {
         let mut pace = CancelTicker::default();
         for (number, part) in parts.iter().enumerate() {
             self.add_candidates(number, &part.segment, &mut candidates, &mut pace)?;
+            self.add_beginnings(number, &part.segment, &mut candidates);
         }
         let mut candidates: Vec<(&[u8], TermCandidate)> = candidates.into_iter().collect();
         // Stable: equal ones stay in the order of their bytes.
         candidates.sort_by_key(|(_, one)| (one.edits, Reverse(one.frequency)));
         let mut nearest: Vec<NearTerm> = Vec::new();
-        let mut fewest = self.most;
+        let mut fewest = usize::MAX;
         for (term, candidate) in candidates {
             if nearest.len() == MOST || candidate.edits > fewest {
                 break;
@@ -184,6 +196,32 @@ impl<'w> SpellingTarget<'w> {
             }
         }
         Ok(nearest)
+    }
+
+    /// Add the terms that the word begins with, as if each letter after them were an edit more than those of near terms.
+    fn add_beginnings<'s>(
+        &self,
+        part: usize,
+        segment: &'s Segment,
+        candidates: &mut BTreeMap<&'s [u8], TermCandidate>,
+    ) {
+        let longest = if ENDINGS.is_on() { LONGEST_ENDING } else { 0 };
+        for ending in 1..=longest {
+            let before = self.letters.len().saturating_sub(ending);
+            if before < LEAST_BEFORE_ENDING || before <= ending {
+                break;
+            }
+            let start: String = self.letters[..before].iter().collect();
+            let slot = segment.seek(start.as_bytes());
+            if slot < segment.terms() && segment.text(slot) == start.as_bytes() {
+                let candidate = candidates.entry(segment.text(slot)).or_default();
+                if candidate.slots.iter().all(|(known, _)| *known != part) {
+                    candidate.edits = self.most + ending;
+                    candidate.frequency += segment.postings(slot).len();
+                    candidate.slots.push((part, slot));
+                }
+            }
+        }
     }
 
     /// Add the terms of a segment that are near enough.

@@ -1,12 +1,11 @@
 //! Chunks, and the rows they are kept in.
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, ffi};
+use rusqlite::{Row, ffi};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::sparse_vector::{self, SparseVector};
 use crate::unit_vector;
 
 /// A searchable piece of knowledge.
@@ -30,36 +29,13 @@ pub struct Chunk {
     pub metadata: Map<String, Value>,
     /// The vector, of any length. An empty vector, or zeros, means that the chunk can have none.
     pub embedding: Option<Vec<f32>>,
-    /// The sparse vector. One without tokens means that the chunk can have none.
-    pub sparse: Option<SparseVector>,
 }
 
 /// The columns a chunk is read from, in the order of [`Chunk::with_row`].
 pub(super) const COLUMNS: &str = "id, path, ordinal, title, summary, tags, content, metadata";
-/// The column of the vector, for [`Chunk::with_vectors`].
-const VECTOR: &str = "(SELECT vector FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
-/// The column of the sparse vector, in a file that has such vectors.
-const SPARSE: &str =
-    "(SELECT vector FROM sparse_vectors WHERE sparse_vectors.row = knowledge_chunks.row)";
-
-/// The columns that [`Chunk::with_vectors`] reads after `row`.
-pub(super) fn columns_with_vectors(connection: &Connection) -> rusqlite::Result<String> {
-    let sparse = if has_sparse_vectors(connection)? {
-        SPARSE
-    } else {
-        "NULL"
-    };
-    Ok(format!("{COLUMNS}, {VECTOR}, {sparse}"))
-}
-
-/// Whether the file has the table of sparse vectors, which the first of them made.
-pub(crate) fn has_sparse_vectors(connection: &Connection) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sparse_vectors')",
-        )?
-        .query_row([], |row| row.get(0))
-}
+/// The column of the vector, for [`Chunk::with_vector`].
+pub(super) const VECTOR: &str =
+    "(SELECT vector FROM embeddings WHERE embeddings.row = knowledge_chunks.row)";
 
 impl Chunk {
     /// Refuse what cannot be stored.
@@ -88,13 +64,12 @@ impl Chunk {
             content: long_text(row, 7)?,
             metadata: json(row, 8)?,
             embedding: None,
-            sparse: None,
         };
         Ok((row.get(0)?, chunk))
     }
 
-    /// Like [`Chunk::with_row`], with both vectors: of `row` and [`columns_with_vectors`].
-    pub(crate) fn with_vectors(row: &Row<'_>) -> rusqlite::Result<(i64, Self)> {
+    /// Like [`Chunk::from_row`], with the vector: of `row`, [`COLUMNS`] and [`VECTOR`].
+    pub(crate) fn with_vector(row: &Row<'_>) -> rusqlite::Result<(i64, Self)> {
         let (number, mut chunk) = Self::with_row(row)?;
         let mut vector = Vec::new();
         if let Some(blob) = row.get_ref(9)?.as_blob_or_null()?
@@ -103,11 +78,6 @@ impl Chunk {
             return Err(unit_vector::damaged(number));
         }
         chunk.embedding = Some(vector).filter(|vector| !vector.is_empty());
-        if let Some(blob) = row.get_ref(10)?.as_blob_or_null()? {
-            let sparse = SparseVector::from_blob(blob);
-            let sparse = sparse.ok_or_else(|| sparse_vector::damaged(number))?;
-            chunk.sparse = Some(sparse).filter(|sparse| !sparse.is_empty());
-        }
         Ok((number, chunk))
     }
 

@@ -32,9 +32,8 @@ pub use texts::Texts;
 pub(crate) use turns::SPEAKER_NAMES;
 pub use turns::Turn;
 
-pub(crate) use chunk::has_sparse_vectors;
 pub(crate) use filter_cache::FilterCache;
-pub(crate) use filters::{Field, civil, iso_day, text_array};
+pub(crate) use filters::{Field, text_array};
 pub(crate) use metadata_index::{check_name, declare, declared};
 pub(crate) use neighbors::Neighbors;
 pub(crate) use paths::{GroupField, PathCursor, Paths, group_key};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, ffi};
 
-use super::chunk::{COLUMNS, Chunk, columns_with_vectors};
+use super::chunk::{COLUMNS, Chunk, VECTOR};
 use crate::interrupt::CancelTicker;
 
 /// Some chunks in row order, and where the next page begins.
@@ -25,9 +25,8 @@ impl Page {
         after: i64,
         limit: u32,
     ) -> rusqlite::Result<Self> {
-        let columns = columns_with_vectors(connection)?;
         let sql = format!(
-            "SELECT row, {columns} FROM knowledge_chunks
+            "SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks
               WHERE row > ? AND {condition} ORDER BY row LIMIT ?"
         );
         let mut page = Self {
@@ -36,7 +35,7 @@ impl Page {
         };
         for found in connection
             .prepare_cached(&sql)?
-            .query_map((after, limit), Chunk::with_vectors)?
+            .query_map((after, limit), Chunk::with_vector)?
         {
             let (row, chunk) = found?;
             // Rows of a damaged tree can go backwards, and the pages would never end.
@@ -53,12 +52,11 @@ impl Page {
 impl Page {
     /// The chunks of these ascending rows, without those that are gone.
     pub(crate) fn of_rows(connection: &Connection, rows: &[i64]) -> rusqlite::Result<Self> {
-        let columns = columns_with_vectors(connection)?;
         let sql = format!(
-            "SELECT row, {columns} FROM knowledge_chunks WHERE row IN rarray(?) ORDER BY row"
+            "SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks WHERE row IN rarray(?) ORDER BY row"
         );
         let mut statement = connection.prepare_cached(&sql)?;
-        let found = statement.query_map([row_array(rows)], Chunk::with_vectors)?;
+        let found = statement.query_map([row_array(rows)], Chunk::with_vector)?;
         let chunks: rusqlite::Result<Vec<Chunk>> = found.map(|one| Ok(one?.1)).collect();
         Ok(Self {
             chunks: chunks?,
@@ -93,11 +91,10 @@ fn out_of_order(row: i64) -> rusqlite::Error {
 
 /// The chunk of an id.
 pub fn chunk_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<Chunk>> {
-    let columns = columns_with_vectors(connection)?;
-    let sql = format!("SELECT row, {columns} FROM knowledge_chunks WHERE id = ?");
+    let sql = format!("SELECT row, {COLUMNS}, {VECTOR} FROM knowledge_chunks WHERE id = ?");
     let found = connection
         .prepare_cached(&sql)?
-        .query_row([id], Chunk::with_vectors)
+        .query_row([id], Chunk::with_vector)
         .optional()?;
     Ok(found.map(|(_, chunk)| chunk))
 }

@@ -1,6 +1,6 @@
 //! The tables of chunks, and the full-text index.
 
-use rusqlite::{Connection, ErrorCode as SqliteCode, OptionalExtension};
+use rusqlite::{Connection, ErrorCode as SqliteCode, OptionalExtension, Row};
 
 use super::check::malformed_rows;
 use super::filters;
@@ -26,7 +26,8 @@ pub static CHUNKS: Subject = Subject {
         order_by_ordinal,
         metadata_index::create,
         own_merges,
-        words_version_2,
+        newest_words,
+        newest_words,
     ],
     since_format: 1,
     register,
@@ -112,17 +113,26 @@ fn own_merges(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Rebuild the full-text index of a file if it has the tokens of version 1 of `words`.
-fn words_version_2(connection: &Connection) -> rusqlite::Result<()> {
+/// Rebuild the full-text index of a file if it has the tokens of an earlier version of `words`. A migration for each
+/// version leads here, and the first one does the work.
+fn newest_words(connection: &Connection) -> rusqlite::Result<()> {
     let count = "SELECT count(*) FROM sqlite_schema
-          WHERE name = 'knowledge_fts' AND sql LIKE '%''hedgerow_words 1''%'";
-    if connection.query_row(count, [], |row| row.get::<_, i64>(0))? == 0 {
+          WHERE name = 'knowledge_fts' AND sql LIKE '%''hedgerow_words %' AND instr(sql, ?) = 0";
+    let newest = TokenizerKind::Words.fts5_name();
+    if connection.query_row(count, [newest], |row| row.get::<_, i64>(0))? == 0 {
         return Ok(());
     }
     connection.execute_batch("DROP TABLE knowledge_fts")?;
     create_full_text(connection, TokenizerKind::Words)?;
     own_merges(connection)?;
     connection.execute_batch("INSERT INTO knowledge_fts (knowledge_fts) VALUES ('rebuild')")?;
+    settings::set(connection, LATIN_STEMS, None)?;
+    let mut stems = StemWatch::new(connection)?;
+    let mut statement = connection.prepare(TEXTS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        stems.note(connection, texts_of(row)?)?;
+    }
     // Without a list of changes, so that every cache is reloaded.
     let first = "SELECT row FROM knowledge_chunks ORDER BY row LIMIT 1";
     let first: Option<i64> = connection
@@ -177,21 +187,14 @@ pub(crate) fn retokenize(
          VALUES (?, ?, ?, ?, ?, ?)",
     )?;
     let mut stems = StemWatch::new(connection)?;
-    let texts = "SELECT row, path, title, summary, tags, content FROM knowledge_texts ORDER BY row";
-    let mut statement = connection.prepare(texts)?;
+    let mut statement = connection.prepare(TEXTS)?;
     let mut rows = statement.query([])?;
     let mut done = 0;
     let mut first = None;
     while let Some(row) = rows.next()? {
         interrupt::check_reading()?;
         let number: i64 = row.get(0)?;
-        let mut texts: [&str; 5] = [""; 5];
-        for (text, column) in texts.iter_mut().zip(1..) {
-            *text = row
-                .get_ref(column)?
-                .as_str()
-                .map_err(rusqlite::Error::from)?;
-        }
+        let texts = texts_of(row)?;
         let [path, title, summary, tags, content] = texts;
         insert.execute((number, path, title, summary, tags, content))?;
         stems.note(connection, texts)?;
@@ -202,6 +205,19 @@ pub(crate) fn retokenize(
     // Without a list of changes, so that every cache is reloaded.
     generations::record(connection, first.as_slice())?;
     Ok(generations::create(connection)?)
+}
+
+/// The texts of all chunks.
+const TEXTS: &str =
+    "SELECT row, path, title, summary, tags, content FROM knowledge_texts ORDER BY row";
+
+/// The texts in a row of [`TEXTS`].
+fn texts_of<'r>(row: &'r Row<'_>) -> rusqlite::Result<[&'r str; 5]> {
+    let mut texts = [""; 5];
+    for (text, column) in texts.iter_mut().zip(1..) {
+        *text = row.get_ref(column)?.as_str()?;
+    }
+    Ok(texts)
 }
 
 /// Notes in the file that Latin words of stored texts have stems, once a text has.

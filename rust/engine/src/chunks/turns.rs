@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::filters::day;
+use crate::calendar::day_at;
 use crate::interrupt::CancelTicker;
 use crate::rule;
 use crate::storage::cache::RowVersion;
@@ -90,7 +90,7 @@ impl TurnKeys {
                     .any(|user| role.eq_ignore_ascii_case(user))
             }),
             asks: trim(content).ends_with('?'),
-            day: text(self.date.as_ref()).and_then(day),
+            day: text(self.date.as_ref()).and_then(day_at),
         }
     }
 }

@@ -7,16 +7,15 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::embed::UNEMBEDDED;
 use super::handle::{GenerationCounts, Index};
-use crate::chunks::has_sparse_vectors;
 use crate::error::Result;
 use crate::storage::cache::Lookup;
 use crate::storage::generations::{self, RowRanges};
 use crate::sync::lock;
 
 impl Index {
-    /// The numbers of distinct paths and of chunks that have a vector or a sparse vector, in the generation that
+    /// The numbers of distinct paths and of chunks that have a vector, in the generation that
     /// `connection` sees. The first call reads all vectors, later ones those of changed rows.
-    pub(super) fn counts(&self, connection: &Connection) -> rusqlite::Result<(u64, u64, u64)> {
+    pub(super) fn counts(&self, connection: &Connection) -> rusqlite::Result<(u64, u64)> {
         let now = generations::generation(connection)?;
         let last = || lock(&self.counts);
         let known = last().clone();
@@ -25,31 +24,10 @@ impl Index {
             known => GenerationCounts {
                 generation: now,
                 paths: self.path_count(connection, now)?,
-                with_vector: rows_with_vector(
-                    connection,
-                    "embeddings",
-                    known
-                        .as_ref()
-                        .map(|known| (known.generation, &known.with_vector)),
-                )?,
-                with_sparse: if has_sparse_vectors(connection)? {
-                    rows_with_vector(
-                        connection,
-                        "sparse_vectors",
-                        known
-                            .as_ref()
-                            .map(|known| (known.generation, &known.with_sparse)),
-                    )?
-                } else {
-                    Arc::default()
-                },
+                with_vector: rows_with_vector(connection, known)?,
             },
         };
-        let counts = (
-            counted.paths,
-            counted.with_vector.len(),
-            counted.with_sparse.len(),
-        );
+        let counts = (counted.paths, counted.with_vector.len());
         *last() = Some(counted);
         Ok(counts)
     }
@@ -100,17 +78,17 @@ impl Index {
 /// The rows of chunks that have a vector, given those of an earlier generation if they are known.
 fn rows_with_vector(
     connection: &Connection,
-    table: &str,
-    known: Option<(i64, &Arc<RoaringTreemap>)>,
+    known: Option<GenerationCounts>,
 ) -> rusqlite::Result<Arc<RoaringTreemap>> {
-    if let Some((generation, known)) = known {
-        let most = usize::try_from(known.len()).unwrap_or(usize::MAX);
-        let most = generations::max_incremental_rows(most);
-        if let Some(changed) = generations::since(connection, generation, most)? {
-            let mut rows = Arc::clone(known);
+    if let Some(known) = known {
+        let most = generations::max_incremental_rows(
+            usize::try_from(known.with_vector.len()).unwrap_or(usize::MAX),
+        );
+        if let Some(changed) = generations::since(connection, known.generation, most)? {
+            let mut rows = known.with_vector;
             let changing = Arc::make_mut(&mut rows);
-            let sql = format!("SELECT length(vector) > 1 FROM {table} WHERE row = ?");
-            let mut find = connection.prepare_cached(&sql)?;
+            let sql = "SELECT length(vector) > 1 FROM embeddings WHERE row = ?";
+            let mut find = connection.prepare_cached(sql)?;
             for row in changed.iter() {
                 match find.query_row([row], |found| found.get(0)).optional()? {
                     Some(true) => changing.insert(row.cast_unsigned()),
@@ -120,8 +98,8 @@ fn rows_with_vector(
             return Ok(rows);
         }
     }
-    let sql = format!("SELECT row FROM {table} WHERE length(vector) > 1 ORDER BY row");
-    let mut statement = connection.prepare_cached(&sql)?;
+    let sql = "SELECT row FROM embeddings WHERE length(vector) > 1 ORDER BY row";
+    let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([], |found| found.get(0).map(i64::cast_unsigned))?;
     rows.collect::<rusqlite::Result<_>>().map(Arc::new)
 }

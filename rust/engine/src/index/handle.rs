@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::fuzzy::Slugs;
 use crate::query::StopWords;
 use crate::sources::SOURCES;
-use crate::sparse::{SPARSE, SparseLists};
 use crate::storage::cache::Cache;
 use crate::storage::settings::{self, STOPWORDS};
 use crate::storage::{Database, Location, Notice, Reading, Subjects};
@@ -23,7 +22,7 @@ use crate::vectors::{Matrix, MatrixSource, Residency, Resident, VECTORS, Vectors
 
 /// The subjects that an index keeps in its file. A handle that keeps more in the file names these
 /// first.
-pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SPARSE, &SOURCES];
+pub const SUBJECTS: Subjects = &[&CHUNKS, &BM25, &VECTORS, &SOURCES];
 
 /// A handle on an index. Safe to call from several threads.
 ///
@@ -37,8 +36,6 @@ pub struct Index {
     pub(crate) methods: Methods,
     /// The vectors, from their first search on.
     pub(crate) matrices: Cache<Matrix>,
-    /// The sparse vectors, from their first search on.
-    pub(crate) sparse: Cache<SparseLists>,
     /// The ranking in memory.
     pub(crate) ranker: SnapshotManager,
     /// The chunks of each path, from the first search that groups by path.
@@ -82,8 +79,6 @@ pub(super) struct GenerationCounts {
     pub(super) paths: u64,
     /// The rows of chunks that have a vector: about 12 KB for 100,000 of them.
     pub(super) with_vector: Arc<RoaringTreemap>,
-    /// The rows of chunks that have a sparse vector.
-    pub(super) with_sparse: Arc<RoaringTreemap>,
 }
 
 impl From<Ranking> for Methods {
@@ -171,7 +166,6 @@ impl Index {
             stopwords: stopwords.unwrap_or_default(),
             methods,
             matrices: Cache::new(background.clone(), matrices),
-            sparse: Cache::new(background.clone(), ()),
             ranker: SnapshotManager::new(methods.ranking, background.clone()),
             paths: Arc::new(Cache::new(background.clone(), GroupField::Path)),
             key_groups: Mutex::default(),
@@ -247,7 +241,6 @@ impl Index {
     pub fn close(&self) -> Result<()> {
         self.database.close()?;
         self.matrices.clear();
-        self.sparse.clear();
         self.ranker.clear();
         self.paths.clear();
         lock(&self.key_groups).clear();

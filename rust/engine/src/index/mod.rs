@@ -11,7 +11,6 @@ mod read;
 mod retokenize;
 mod search;
 pub mod session;
-mod sparse;
 mod staging;
 mod stats;
 mod sync;

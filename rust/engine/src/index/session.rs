@@ -15,8 +15,6 @@ use crate::error::Result;
 use crate::fuzzy::{self, Slugs};
 use crate::query::{MatchExpression, Phrase};
 use crate::sources::{self, LedgerChanges};
-use crate::sparse::{SparseLists, SparseRows, SparseSearch};
-use crate::sparse_vector::SparseVector;
 use crate::storage::WorkError;
 use crate::storage::cache::Lookup;
 use crate::storage::settings::{self, EMBEDDER};
@@ -34,8 +32,6 @@ pub struct Needs<'a> {
     pub keywords: bool,
     /// Whether it searches vectors.
     pub vectors: bool,
-    /// Whether it searches sparse vectors.
-    pub sparse: bool,
     /// The grouping of the hits, if any.
     pub group_by: Option<GroupBy<'a>>,
     /// Whether the neighbors of a chunk count. Then the legs find chunks, which are grouped
@@ -68,8 +64,6 @@ pub struct Session<'a> {
     pub(crate) keywords: Option<Arc<Snapshot>>,
     /// The vectors, or why they cannot be read; None where they were not asked for.
     matrix: Option<Result<Arc<Matrix>>>,
-    /// The sparse vectors, or why they cannot be read; None where they were not asked for.
-    sparse: Option<Result<Arc<SparseLists>>>,
     /// The chunks of each group, if each leg groups its hits.
     pub(crate) paths: Option<Arc<Paths>>,
     /// The neighbors of each chunk, if they count.
@@ -107,7 +101,6 @@ impl Session<'_> {
             generation: self.generation,
             keywords: self.keywords.clone(),
             matrix: self.matrix.clone(),
-            sparse: self.sparse.clone(),
             paths: self.paths.clone(),
             neighbors: self.neighbors.clone(),
             turns: self.turns.clone(),
@@ -295,25 +288,6 @@ impl Session<'_> {
             }
             None => Ok(queries.iter().map(|_| Ok(NearestRows::default())).collect()),
         }
-    }
-
-    /// The best rows of a selection by the dot product of their sparse vectors with the query's.
-    pub(crate) fn sparse_rows(
-        &self,
-        query: &SparseVector,
-        selection: &Selection<'_>,
-    ) -> Result<SparseRows> {
-        let lists = match &self.sparse {
-            None => return Ok(SparseRows::default()),
-            Some(Err(error)) => return Err(error.clone()),
-            Some(Ok(lists)) => lists,
-        };
-        let allowed_rows = self.allowed_rows(selection.filters)?;
-        let search = SparseSearch {
-            lists,
-            paths: self.paths.as_deref(),
-        };
-        search.best(query, selection, allowed_rows.as_deref())
     }
 
     /// Return the cosine for each of these keys, whether or not it was among the nearest; None if

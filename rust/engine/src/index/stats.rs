@@ -29,12 +29,8 @@ pub struct IndexStats {
     pub embedder: Option<String>,
     /// The number of chunks with a vector.
     pub vectors: u64,
-    /// The number of chunks with a sparse vector.
-    pub sparse_vectors: u64,
     /// The memory that this handle keeps the vectors in: none before they are first searched.
     pub vector_bytes: usize,
-    /// The memory of the sparse vectors: none before they are first searched.
-    pub sparse_bytes: usize,
     /// The share of nearest vectors that an approximate search found for a sample; None while
     /// searches are exact.
     pub vector_recall: Option<f64>,
@@ -90,7 +86,7 @@ impl Index {
                 embedder,
                 ..
             } = Space::read(connection)?;
-            let (paths, vectors, sparse_vectors) = self.counts(connection)?;
+            let (paths, vectors) = self.counts(connection)?;
             let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, u64>(0));
             Ok(IndexStats {
                 chunks: self.chunk_count(connection)?,
@@ -102,9 +98,7 @@ impl Index {
                 dimensions,
                 embedder,
                 vectors,
-                sparse_vectors,
                 vector_bytes: 0,
-                sparse_bytes: 0,
                 vector_recall: None,
                 ranking_bytes: 0,
                 ranking_reason: String::new(),
@@ -119,7 +113,6 @@ impl Index {
         })?;
         Ok(IndexStats {
             vector_bytes: self.vector_bytes(),
-            sparse_bytes: self.sparse.newest().map_or(0, |lists| lists.bytes()),
             vector_recall: self.vector_recall()?,
             ranking_bytes: self.ranker.bytes(),
             ranking_reason: self.ranker.reason(),

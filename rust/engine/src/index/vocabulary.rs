@@ -19,36 +19,32 @@ pub(crate) struct IndexVocabulary<'s> {
 }
 
 impl Vocabulary for IndexVocabulary<'_> {
-    fn knows(&self, phrase: &Phrase) -> Result<bool> {
+    fn count(&self, phrase: &Phrase, most: usize) -> Result<usize> {
         let allowed_rows = self.session.allowed_rows(&Filters::default())?;
         let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        Ok(self.session.read(|_| bm25.row_of(phrase))?.is_some())
+        self.session.read(|_| bm25.count(phrase, most))
     }
 
-    fn has(&self, phrase: &Phrase) -> Result<bool> {
-        // Most phrases do not need the rows that pass the filters.
-        if self.filters.is_empty() || !self.knows(phrase)? {
-            return self.knows(phrase);
+    fn held(&self, mut phrases: Vec<Phrase>) -> Result<Vec<Phrase>> {
+        // Most phrases are in no text at all, and so do not need the rows that pass the filters.
+        for filters in [&Filters::default(), self.filters] {
+            if phrases.is_empty() {
+                break;
+            }
+            let allowed_rows = self.session.allowed_rows(filters)?;
+            let bm25 = self.session.bm25(allowed_rows.as_deref())?;
+            let mut held = Vec::new();
+            for phrase in phrases {
+                if self.session.read(|_| bm25.count(&phrase, 1))? > 0 {
+                    held.push(phrase);
+                }
+            }
+            phrases = held;
+            if self.filters.is_empty() {
+                break;
+            }
         }
-        let allowed_rows = self.session.allowed_rows(self.filters)?;
-        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        Ok(self.session.read(|_| bm25.row_of(phrase))?.is_some())
-    }
-
-    fn word_of(&self, phrase: &Phrase) -> Result<Option<String>> {
-        let allowed_rows = self.session.allowed_rows(self.filters)?;
-        let bm25 = self.session.bm25(allowed_rows.as_deref())?;
-        let tokens = PhraseTokens::of(phrase, bm25.tokenizer)?;
-        let row = self.session.read(|_| bm25.row_of(phrase))?;
-        let (Some(term), Some(row)) = (tokens.only_token(), row) else {
-            return Ok(None);
-        };
-        let term = term.to_vec();
-        let mut texts = self.session.texts(&[(row, SPELLING)])?.into_iter();
-        match texts.next() {
-            Some(texts) => word_of(&NearTerm { term, row }, &texts, bm25.tokenizer),
-            None => Ok(None),
-        }
+        Ok(phrases)
     }
 
     fn nearest(&self, word: &str) -> Result<Vec<String>> {

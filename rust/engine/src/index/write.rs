@@ -1,4 +1,4 @@
-//! Writing chunks: their rows, the full-text index, their vectors and sparse vectors, in one transaction.
+//! Writing chunks: their rows, the full-text index and their vectors, in one transaction.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,6 @@ use crate::chunks::{
 };
 use crate::error::Result;
 use crate::sources::disown;
-use crate::sparse::SparseWriter;
 use crate::storage::{WorkError, generations};
 use crate::vectors::{Embedder, VectorWriter, settle, unstage};
 
@@ -21,8 +20,7 @@ impl Index {
     /// A replaced chunk keeps its row, and with it its rank among equal scores. Of several
     /// chunks of one id the last counts. The answer is the number of distinct ids.
     ///
-    /// A chunk without an embedding keeps its vector as long as it means the same, and so does one without a
-    /// sparse vector.
+    /// A chunk given without an embedding keeps its stored vector if its title, summary and content are unchanged.
     pub fn upsert(&self, chunks: &[&Chunk]) -> Result<usize> {
         self.upsert_from(chunks, None)
     }
@@ -155,7 +153,6 @@ pub(super) struct Removal<'c> {
     connection: &'c Connection,
     chunks: ChunkWriter<'c>,
     vectors: VectorWriter<'c>,
-    sparse: SparseWriter<'c>,
     rows: Vec<i64>,
 }
 
@@ -165,7 +162,6 @@ impl<'c> Removal<'c> {
             connection,
             chunks: ChunkWriter::prepare(connection)?,
             vectors: VectorWriter::prepare(connection)?,
-            sparse: SparseWriter::prepare(connection)?,
             rows: Vec::new(),
         })
     }
@@ -173,7 +169,6 @@ impl<'c> Removal<'c> {
     pub fn remove(&mut self, row: i64, chunk: &Chunk) -> rusqlite::Result<()> {
         // Before the row itself, whose number may be given to another chunk.
         self.vectors.remove(row)?;
-        self.sparse.remove(row)?;
         self.chunks.remove(row, chunk)?;
         self.rows.push(row);
         Ok(())
@@ -207,7 +202,6 @@ pub(super) struct Writer<'c> {
     connection: &'c Connection,
     chunks: ChunkWriter<'c>,
     vectors: VectorWriter<'c>,
-    sparse: SparseWriter<'c>,
     /// The rows that are not as they were.
     changed: Vec<i64>,
     /// The number of added chunks.
@@ -220,7 +214,6 @@ impl<'c> Writer<'c> {
             connection,
             chunks: ChunkWriter::prepare(connection)?,
             vectors: VectorWriter::prepare(connection)?,
-            sparse: SparseWriter::prepare(connection)?,
             changed: Vec::new(),
             added: 0,
         })
@@ -228,7 +221,7 @@ impl<'c> Writer<'c> {
 
     pub fn upsert(&mut self, chunk: &Chunk) -> rusqlite::Result<()> {
         let StoredChunk { row, change } = self.chunks.put(chunk)?;
-        let mut changed = match (change, &chunk.embedding) {
+        let changed = match (change, &chunk.embedding) {
             (Change::Added, embedding) => {
                 self.added += 1;
                 if let Some(embedding) = embedding {
@@ -250,16 +243,6 @@ impl<'c> Writer<'c> {
                 true
             }
         };
-        match (change, &chunk.sparse) {
-            (_, Some(sparse)) => changed |= self.sparse.set(row, sparse)?,
-            (
-                Change::Replaced {
-                    same_embedded_text: false,
-                },
-                None,
-            ) => self.sparse.remove(row)?,
-            (Change::Added | Change::Unchanged | Change::Replaced { .. }, None) => {}
-        }
         if changed {
             self.changed.push(row);
         }
@@ -280,8 +263,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::error::ErrorCode;
-    use crate::sparse_vector::SparseVector;
     use crate::text::tokenizer::TokenizerKind;
 
     /// Chunks of few ids and few texts, so that many are written again, some of them as they were.
@@ -294,9 +275,8 @@ mod tests {
             0..2_i64,
             prop::sample::select(metadata.to_vec()),
             prop::sample::select(vec![None, Some(vec![]), Some(vec![1.0, 0.0])]),
-            prop::sample::select(vec![None, Some(vec![]), Some(vec![("a", 1.0), ("b", 0.5)])]),
         )
-            .prop_map(|(id, texts, tags, ordinal, metadata, embedding, sparse)| {
+            .prop_map(|(id, texts, tags, ordinal, metadata, embedding)| {
                 let [path, title, summary, content] = texts;
                 Chunk {
                     id: id.to_string(),
@@ -308,11 +288,6 @@ mod tests {
                     content,
                     metadata: serde_json::from_str(metadata).unwrap(),
                     embedding,
-                    sparse: sparse.map(|entries: Vec<(&str, f32)>| {
-                        let entries = entries.into_iter();
-                        let entries = entries.map(|(token, weight)| (token.to_owned(), weight));
-                        SparseVector::new(entries.collect(), "it", ErrorCode::InvalidChunk).unwrap()
-                    }),
                 }
             })
     }
@@ -346,9 +321,6 @@ mod tests {
                             if stored.embedding.is_none() && known.same_embedded_text(chunk) {
                                 stored.embedding.clone_from(&known.embedding);
                             }
-                            if stored.sparse.is_none() && known.same_embedded_text(chunk) {
-                                stored.sparse.clone_from(&known.sparse);
-                            }
                             *known = stored;
                         }
                     }
@@ -356,7 +328,6 @@ mod tests {
                 let expected: Vec<String> = (model.iter().cloned())
                     .map(|mut chunk| {
                         chunk.embedding = chunk.embedding.filter(|vector| !vector.is_empty());
-                        chunk.sparse = chunk.sparse.filter(|vector| !vector.is_empty());
                         line(&chunk)
                     })
                     .collect();
@@ -366,7 +337,7 @@ mod tests {
                     .filter(|slot| model[*slot].embedding.is_none())
                     .collect();
                 let bare: Vec<Chunk> = (model.iter().cloned())
-                    .map(|chunk| Chunk { embedding: None, sparse: None, ..chunk })
+                    .map(|chunk| Chunk { embedding: None, ..chunk })
                     .collect();
                 let bare: Vec<&Chunk> = bare.iter().collect();
                 prop_assert_eq!(index.unembedded(&bare).unwrap(), without);

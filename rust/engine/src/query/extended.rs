@@ -102,7 +102,7 @@ pub(super) fn with_operators(raw: &str, options: &MatchOptions<'_>) -> Result<Gr
         if let [word] = stand_ins.as_slice()
             && word.kind == TokenKind::Term
         {
-            phrases.extend(variants::of_word(&word.text, source, options)?);
+            phrases.extend(variants::of_word(&word.text, options)?);
         }
         if token.kind == TokenKind::Term {
             phrases.extend(variants::of_hyphened(source, options)?);
@@ -185,7 +185,7 @@ impl BareWord {
             if let [word] = group.as_slice()
                 && word.kind == TokenKind::Term
             {
-                let variants = variants::of_word(&word.text, &self.source, options)?;
+                let variants = variants::of_word(&word.text, options)?;
                 phrases.extend(variants.into_iter().map(|variant| vec![variant]));
             }
         }
@@ -276,6 +276,25 @@ pub(super) fn bare_words(raw: &str, options: &MatchOptions<'_>) -> Vec<BareWord>
         }
     }
     read
+}
+
+/// Whether a text has a word that is worth a search: no stop word, and not too short.
+pub fn has_words(text: &str, options: &MatchOptions<'_>) -> bool {
+    let composed: String = text.nfc().collect();
+    let sources: Vec<&str> = whitespace::words(&composed).collect();
+    let mut words: Vec<TextWord> = sources
+        .iter()
+        .map(|source| TextWord::read(source, options.tokenizer))
+        .collect();
+    mark_names(&sources, &mut words);
+    let mut counter = Counter {
+        seen: HashMap::new(),
+        most: MAX_REPEATS,
+        options,
+    };
+    words
+        .iter()
+        .any(|word| counter.judge(word).1 == WordStatus::Kept)
 }
 
 /// Whether a word is excluded, perhaps in parentheses, which group nothing in a query without operators.
@@ -432,6 +451,9 @@ impl TextWord {
                 is_name: false,
             })
             .collect();
+        if let Some(joined) = joined(text, tokenizer) {
+            parts = vec![joined];
+        }
         if let Some(last) = parts.last_mut() {
             last.prefix = prefix;
         }
@@ -507,6 +529,17 @@ impl WordPart {
             || text.chars().any(|c| is_digit(c) || is_unspaced(c))
             || options.has_alias(text)
     }
+}
+
+/// The only part of a word within which signs do not count: `U.S.A.`, `12,000`. It is searched like one in capitals.
+fn joined(text: &str, tokenizer: TokenizerKind) -> Option<WordPart> {
+    let text = words::joined(text).filter(|_| tokenizer == TokenizerKind::Words)?;
+    Some(WordPart {
+        text,
+        is_capitals: true,
+        prefix: false,
+        is_name: false,
+    })
 }
 
 /// `TV`, `WHO`: two letters or more, all of them capitals.

@@ -47,7 +47,7 @@ pub struct MatchOptions<'a> {
     /// The words of the index, in which extended matching finds other spellings. None to skip other
     /// spellings.
     pub vocabulary: Option<&'a dyn Vocabulary>,
-    /// Whether the query has so few words that short ones are searched as the beginnings of others.
+    /// Whether the query has so few words that short ones are searched as the beginnings of others too.
     pub is_short: bool,
 }
 

@@ -5,19 +5,12 @@ use super::ast::Connective;
 use super::expression::{Alternatives, MatchExpression, Phrase};
 use super::limits;
 use crate::error::Result;
-use crate::text::whitespace;
 use crate::text::words::{Parts, PhrasePart, Stems};
 
 /// The longest run in units that is also searched for as a phrase.
 const LONGEST_PHRASE: usize = 8;
 /// The most words of a query that are also searched for as they are written.
 const FEW_WORDS: usize = 2;
-
-/// Words that mark a query as English.
-const ENGLISH: [&str; 23] = [
-    "the", "and", "that", "with", "this", "which", "were", "what", "how", "when", "where", "there",
-    "would", "should", "did", "does", "why", "who", "whose", "from", "you", "their", "they",
-];
 
 /// How the expression of a query is split.
 #[derive(Debug)]
@@ -44,18 +37,17 @@ impl Splitting {
         connective: Connective,
         latin_stems: bool,
     ) -> Self {
-        let is_english = bare && whitespace::words(raw).any(is_english);
-        let latin = match (latin_stems, is_english) {
-            (true, true) => Stems::NotLatin,
-            (true, false) if raw.is_ascii() => Stems::Unaccented,
-            _ => Stems::Usual,
+        let latin = if latin_stems && raw.is_ascii() {
+            Stems::Unaccented
+        } else {
+            Stems::Usual
         };
         Self {
             bare,
             connective,
             is_short: words <= FEW_WORDS,
             latin,
-            has_latin_stems: latin_stems && !is_english,
+            has_latin_stems: latin_stems,
         }
     }
 
@@ -71,11 +63,7 @@ impl Splitting {
                     .iter()
                     .map(|phrase| (phrase, parts(phrase)))
                     .collect();
-                // Other spellings have a limit of their own, and refuse no query.
-                let stated = read
-                    .iter()
-                    .filter(|(phrase, _)| phrase.variant_of.is_none());
-                pairs += stated.map(|(_, parts)| parts.pairs()).sum::<usize>();
+                pairs += read.iter().map(|(_, parts)| parts.pairs()).sum::<usize>();
                 match read.as_slice() {
                     [(phrase, parts)] if self.bare && self.connective == Connective::And => {
                         conjunction.extend(self.all_of(phrase, parts));
@@ -116,9 +104,6 @@ impl Splitting {
             return self.with_written(self.whole(phrase, parts), parts);
         }
         let mut any: Vec<Phrase> = Vec::new();
-        // Pairs that the word of another spelling has too count once.
-        let stated = phrase.variant_of.as_deref().map(pairs_of_text);
-        let is_new = |pair: &Phrase| stated.as_ref().is_none_or(|stated| !stated.contains(pair));
         for part in &parts.parts {
             match part {
                 PhrasePart::Words(words) => {
@@ -129,7 +114,7 @@ impl Splitting {
                     any.extend(self.with_written(self.words(&words.text), &only));
                 }
                 PhrasePart::Run { units, is_hangul } => {
-                    any.extend(pairs(units).filter(is_new));
+                    any.extend(pairs(units));
                     let as_phrase = if *is_hangul {
                         self.is_short
                     } else {
@@ -212,27 +197,10 @@ fn pairs(units: &[String]) -> impl Iterator<Item = Phrase> {
     alone.into_iter().chain(pairs)
 }
 
-/// The pairs of all runs of a text.
-fn pairs_of_text(text: &str) -> Vec<Phrase> {
-    let parts = Parts::of(text).parts;
-    let runs = parts.iter().filter_map(|part| match part {
-        PhrasePart::Run { units, .. } => Some(units),
-        PhrasePart::Words(_) => None,
-    });
-    runs.flat_map(|units| pairs(units)).collect()
-}
-
 fn plain(text: String, prefix: bool) -> Phrase {
     Phrase {
         text,
         prefix,
         ..Phrase::default()
     }
-}
-
-fn is_english(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    ENGLISH
-        .iter()
-        .any(|english| english.eq_ignore_ascii_case(word))
 }

@@ -5,18 +5,16 @@ use std::fmt::{self, Debug, Formatter};
 use super::expression::Phrase;
 use crate::error::Result;
 
-/// The words of an index. Its texts are those that a search may find.
+/// The words of an index.
 pub trait Vocabulary {
-    /// Whether any text of the index has the phrase.
-    fn knows(&self, phrase: &Phrase) -> Result<bool>;
+    /// The number of texts of the index that have the phrase, counted no further than `most`. Those that a search
+    /// may not find are among them.
+    fn count(&self, phrase: &Phrase, most: usize) -> Result<usize>;
 
-    /// Whether a text has the phrase.
-    fn has(&self, phrase: &Phrase) -> Result<bool>;
+    /// Return those of some phrases that a text has which a search may find.
+    fn held(&self, phrases: Vec<Phrase>) -> Result<Vec<Phrase>>;
 
-    /// A word of a text that the phrase of one word finds, in lower case; None if no text has one.
-    fn word_of(&self, phrase: &Phrase) -> Result<Option<String>>;
-
-    /// Words of the texts that become `word` by one edit or two (a letter more, less or another, two
+    /// Words of the texts that a search may find which become `word` by one edit or two (a letter more, less or another, two
     /// letters exchanged) and have its first letter: those with the fewest edits, the most frequent first,
     /// in lower case.
     fn nearest(&self, word: &str) -> Result<Vec<String>>;

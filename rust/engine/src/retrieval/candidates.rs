@@ -1,9 +1,8 @@
 //! The legs of a search joined, every document once, and fused (spec/retrieval.md).
 
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
 
-use super::explanation::{ByKeywords, ByMeaning, BySparse, Explanation};
+use super::explanation::{ByKeywords, ByMeaning, Explanation};
 use super::fuse::{DEFAULT_K, contribution};
 #[cfg(test)]
 use super::fused::Fused;
@@ -13,7 +12,6 @@ use super::matches::{Match, Matches, TextSource};
 use super::multiplier::Multiplier;
 use super::request::Fusion;
 use super::score_fusion::Scale;
-use crate::sparse::{ScoreStats, SparseRows};
 use crate::vectors::CosineStats;
 
 /// The hits of the legs.
@@ -23,7 +21,6 @@ pub(super) struct Candidates<'a> {
     /// The bound of BM25, where it is known.
     bound: Option<f64>,
     spread: CosineStats,
-    sparse: ScoreStats,
 }
 
 /// A document, known by its row alone, and what each leg knows of it.
@@ -32,11 +29,10 @@ struct Candidate<'a> {
     /// The key shared with the same document of the other leg, if possible.
     key: Option<i64>,
     source: TextSource<'a>,
-    /// The row under which another leg found the keyword hit elsewhere.
+    /// The row under which the vector leg found the keyword hit elsewhere.
     partner: Option<i64>,
     keywords: Option<ByKeywords>,
     meaning: Option<ByMeaning>,
-    sparse: Option<BySparse>,
 }
 
 impl<'a> Candidates<'a> {
@@ -71,7 +67,6 @@ impl<'a> Candidates<'a> {
                     contribution: 0.0,
                 }),
                 meaning: cosine.map(|cosine| by_meaning(position, cosine)),
-                sparse: None,
             });
         }
         let others = nearest.rows.iter().enumerate().zip(is_new);
@@ -82,44 +77,12 @@ impl<'a> Candidates<'a> {
             partner: None,
             keywords: None,
             meaning: Some(by_meaning(Some(rank), found.score)),
-            sparse: None,
         }));
         Self {
             documents,
             bound: matches.bound,
             spread: nearest.spread,
-            sparse: ScoreStats::default(),
         }
-    }
-
-    /// Add the hits of the sparse leg, and the sparse score of each document.
-    pub fn with_sparse(mut self, found: &SparseRows) -> Self {
-        let ranks = found.rows.iter().zip(0..);
-        let ranks: HashMap<i64, usize> = ranks.map(|(one, rank)| (one.key, rank)).collect();
-        for candidate in &mut self.documents {
-            let Some(key) = candidate.key else {
-                continue;
-            };
-            let rank = ranks.get(&key).copied();
-            candidate.sparse = found.score(key).map(|score| by_sparse(rank, score));
-            candidate.partner = candidate.partner.or(rank.map(|rank| found.rows[rank].row));
-        }
-        let known: HashSet<i64> = self.documents.iter().filter_map(|one| one.key).collect();
-        let others = found.rows.iter().enumerate();
-        let others = others.filter(|(_, one)| !known.contains(&one.key));
-        let others: Vec<Candidate<'_>> = others
-            .map(|(rank, one)| Candidate {
-                key: Some(one.key),
-                source: TextSource::Row(one.row),
-                partner: None,
-                keywords: None,
-                meaning: None,
-                sparse: Some(by_sparse(Some(rank), one.score)),
-            })
-            .collect();
-        self.documents.extend(others);
-        self.sparse = found.stats;
-        self
     }
 
     /// Compute what each leg contributes to each document; `legs` is the number of legs that took part.
@@ -155,12 +118,7 @@ impl<'a> Candidates<'a> {
 
     fn by_score(&mut self) -> Scale {
         let scores = self.documents.iter().filter_map(|one| one.keywords);
-        let scale = Scale::new(
-            scores.map(|by| by.score),
-            self.bound,
-            self.spread,
-            self.sparse,
-        );
+        let scale = Scale::new(scores.map(|by| by.score), self.bound, self.spread);
         for candidate in &mut self.documents {
             if let Some(keywords) = &mut candidate.keywords {
                 let share = scale.share(keywords.score);
@@ -168,7 +126,6 @@ impl<'a> Candidates<'a> {
                 keywords.contribution = scale.keywords(share);
             }
             candidate.meaning = candidate.meaning.map(|by| on_scale(&scale, by));
-            candidate.sparse = candidate.sparse.map(|by| sparse_on_scale(&scale, by));
         }
         scale
     }
@@ -184,13 +141,8 @@ pub(super) struct ScoredCandidates<'a> {
 }
 
 impl<'a> ScoredCandidates<'a> {
-    /// Add rows that no leg found, each with its cosine and its sparse score. Returns the total of each.
-    pub fn add(
-        &mut self,
-        rows: &[i64],
-        cosines: &[Option<f64>],
-        sparse: impl Fn(i64) -> Option<f64>,
-    ) -> Vec<(i64, f64)> {
+    /// Add rows that neither leg found, each with its cosine. Returns the total of each.
+    pub fn add(&mut self, rows: &[i64], cosines: &[Option<f64>]) -> Vec<(i64, f64)> {
         let scale = self.scale;
         let added = self.documents.len();
         let candidate = |(row, cosine): (&i64, &Option<f64>)| Candidate {
@@ -202,10 +154,6 @@ impl<'a> ScoredCandidates<'a> {
                 let meaning = by_meaning(None, cosine);
                 scale.map_or(meaning, |scale| on_scale(&scale, meaning))
             }),
-            sparse: sparse(*row).map(|score| {
-                let by = by_sparse(None, score);
-                scale.map_or(by, |scale| sparse_on_scale(&scale, by))
-            }),
         };
         self.documents
             .extend(rows.iter().zip(cosines).map(candidate));
@@ -213,17 +161,13 @@ impl<'a> ScoredCandidates<'a> {
         rows.iter().copied().zip(totals).collect()
     }
 
-    /// A total that no document exceeds which no leg found, if none has a greater cosine or sparse score.
-    pub fn total_of_others(&self, cosine: Option<f64>, sparse: f64) -> f64 {
-        let Some(scale) = self.scale else {
-            return 0.0;
-        };
-        let meaning = cosine.map(|cosine| on_scale(&scale, by_meaning(None, cosine)).contribution);
-        // A row without a vector has no part by it.
-        meaning.unwrap_or(0.0).max(0.0) + scale.sparse(sparse).1.max(0.0)
+    /// The total of a document that no leg found, with this cosine.
+    pub fn total_of_others(&self, cosine: f64) -> f64 {
+        let meaning = |scale: Scale| on_scale(&scale, by_meaning(None, cosine)).contribution;
+        self.scale.map_or(0.0, meaning)
     }
 
-    /// The key of each document, and the total of all legs.
+    /// The key of each document, and the total of both legs.
     pub fn totals(&self) -> Vec<(Option<i64>, f64)> {
         let documents = self.documents.iter();
         documents.map(|one| (one.key, one.total())).collect()
@@ -274,25 +218,6 @@ fn on_scale(scale: &Scale, by: ByMeaning) -> ByMeaning {
     }
 }
 
-/// The sparse score with its contribution to score fusion.
-fn sparse_on_scale(scale: &Scale, by: BySparse) -> BySparse {
-    let (deviations, contribution) = scale.sparse(by.score);
-    BySparse {
-        deviations,
-        contribution,
-        ..by
-    }
-}
-
-fn by_sparse(rank: Option<usize>, score: f64) -> BySparse {
-    BySparse {
-        rank,
-        score,
-        deviations: 0.0,
-        contribution: 0.0,
-    }
-}
-
 fn by_meaning(rank: Option<usize>, cosine: f64) -> ByMeaning {
     ByMeaning {
         rank,
@@ -303,20 +228,17 @@ fn by_meaning(rank: Option<usize>, cosine: f64) -> ByMeaning {
 }
 
 impl<'a> Candidate<'a> {
-    /// What the legs contribute. Two numbers add up to the same in either order, and the third comes last.
+    /// The sum of the contributions of both legs.
     fn total(&self) -> f64 {
         let contributions = [
             self.keywords.map(|by| by.contribution),
             self.meaning.map(|by| by.contribution),
         ];
         let [keywords, meaning] = contributions.map(|one| one.unwrap_or(0.0));
-        match self.sparse {
-            Some(sparse) => keywords + meaning + sparse.contribution,
-            None => keywords + meaning,
-        }
+        keywords + meaning
     }
 
-    /// The document with what the legs contribute to its score.
+    /// The document with the contributions of both legs to its score.
     fn fused(self, fusion: Fusion) -> Document<'a> {
         let Self {
             key,
@@ -324,7 +246,6 @@ impl<'a> Candidate<'a> {
             partner,
             keywords,
             meaning,
-            sparse,
         } = self;
         let fused = self.total();
         Document {
@@ -338,7 +259,6 @@ impl<'a> Candidate<'a> {
                 fusion,
                 keywords,
                 meaning,
-                sparse,
                 fused,
                 neighbors: Vec::new(),
                 speaker: None,

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use crate::bm25::MatchedRows;
 use crate::chunks::{Chunk, Filters, FullText, Selection, Side, Texts, Turn};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::Result;
 use crate::index::session::Needs;
 use crate::query::{MatchExpression, Phrase, StopWords, Vocabulary};
-use crate::sparse::SparseRows;
-use crate::sparse_vector::SparseVector;
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::NearestRows;
 
@@ -83,15 +81,6 @@ pub trait Reader {
     /// The cosine for each key, whether or not it was among the nearest. None if it has no vector.
     /// Called only if `nearest` was selected with statistics.
     fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>>;
-
-    /// The best rows of a selection by the dot product of their sparse vectors with the query's; equal ones in
-    /// row order. An error if the collection has no sparse vectors.
-    fn sparse_rows(&self, _: &SparseVector, _: &Selection<'_>) -> Result<SparseRows> {
-        Err(Error::new(
-            ErrorCode::UnsupportedByBackend,
-            "sparse vectors are searched in an index; search the collection without them",
-        ))
-    }
 
     /// The chunks that pass the filters and whose slugs resemble any of the words, best first; equal
     /// ones by path, then by id. None if the slugs must be loaded first ([`Self::lacks_slugs`]).

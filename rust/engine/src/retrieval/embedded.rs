@@ -12,8 +12,6 @@ use crate::index::Index;
 use crate::index::session::{Needs, Session};
 use crate::index::vocabulary::IndexVocabulary;
 use crate::query::{MatchExpression, Phrase, StopWords, Vocabulary};
-use crate::sparse::SparseRows;
-use crate::sparse_vector::SparseVector;
 use crate::text::tokenizer::TokenizerKind;
 use crate::vectors::NearestRows;
 
@@ -73,10 +71,6 @@ impl Reader for Session<'_> {
 
     fn cosines(&self, nearest: &NearestRows, keys: &[Option<i64>]) -> Result<Vec<Option<f64>>> {
         self.cosines(nearest, keys)
-    }
-
-    fn sparse_rows(&self, query: &SparseVector, selection: &Selection<'_>) -> Result<SparseRows> {
-        self.sparse_rows(query, selection)
     }
 
     fn similar_slugs(

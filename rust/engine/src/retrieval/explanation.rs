@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::multiplier::{Condition, Multiplier};
 use super::request::Fusion;
+use crate::calendar::Unit;
 use crate::index::Hit;
 use crate::named_enum;
 
@@ -29,9 +30,7 @@ pub struct Explanation {
     pub keywords: Option<ByKeywords>,
     /// The vector part; None if the hit has no vector, or vectors did not take part.
     pub meaning: Option<ByMeaning>,
-    /// The sparse part; None if the hit has no sparse vector, or these did not take part.
-    pub sparse: Option<BySparse>,
-    /// All of them together.
+    /// The sum of both.
     pub fused: f64,
     /// The parts of the best neighbors, the nearer first.
     pub neighbors: Vec<ByNeighbor>,
@@ -39,7 +38,7 @@ pub struct Explanation {
     pub speaker: Option<BySpeaker>,
     /// The part of the question before the hit, if the hit answers it.
     pub answers: Option<ByQuestion>,
-    /// The part of the day of the hit, if the question names it or its month.
+    /// The part of the day of the hit, if the question names it, or a period that it is in.
     pub date: Option<ByDate>,
     /// The effect of the age of the hit, if the search counts ages.
     pub recency: Option<ByRecency>,
@@ -102,19 +101,6 @@ pub struct ByMeaning {
     pub contribution: f64,
 }
 
-/// The sparse part of a score.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct BySparse {
-    /// The rank in the leg, from 0; None when it is too far down for the leg.
-    pub rank: Option<usize>,
-    /// The dot product with the query's sparse vector.
-    pub score: f64,
-    /// The deviation of the score from the mean, in standard deviations.
-    pub deviations: f64,
-    /// The contribution to the fused score.
-    pub contribution: f64,
-}
-
 /// The part of a neighbor of the hit in its path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ByNeighbor {
@@ -162,25 +148,13 @@ pub struct ByQuestion {
     pub contribution: f64,
 }
 
-named_enum! {
-    /// The part of a date that a question names.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    #[serde(rename_all = "snake_case")]
-    pub enum DateKind {
-        /// The day, or one of the three before it.
-        Day = "day",
-        /// The month.
-        Month = "month",
-    }
-}
-
 /// The part of the day of the hit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ByDate {
     /// The day, in ISO 8601.
     pub day: String,
-    /// The part of the date that the question names.
-    pub because: DateKind,
+    /// The unit of the period that the question names.
+    pub because: Unit,
     /// The contribution to the score of the hit.
     pub contribution: f64,
 }
@@ -227,9 +201,6 @@ impl Explanation {
         put("fusion", json!(self.fusion.as_str()));
         put("keywords", json!(self.keywords));
         put("meaning", json!(self.meaning));
-        if let Some(sparse) = &self.sparse {
-            put("sparse", json!(sparse));
-        }
         put("coverage", json!(self.coverage));
         put("weight", json!(self.weight));
         put("fused", json!(self.fused));
@@ -265,8 +236,6 @@ struct Keys {
     fusion: String,
     keywords: Option<ByKeywords>,
     meaning: Option<ByMeaning>,
-    #[serde(default)]
-    sparse: Option<BySparse>,
     coverage: Option<f64>,
     weight: Option<f64>,
     fused: f64,
@@ -316,7 +285,6 @@ impl TryFrom<Keys> for Explanation {
                 .ok_or_else(|| unknown("fusion", &keys.fusion))?,
             keywords: keys.keywords,
             meaning: keys.meaning,
-            sparse: keys.sparse,
             fused: keys.fused,
             neighbors: keys.neighbors,
             speaker: keys.speaker,

@@ -2,12 +2,14 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::explanation::{Because, ByNeighbor, DateKind, Explanation};
+use super::explanation::{Because, ByNeighbor, Explanation};
 use super::fuse::DEFAULT_K;
 use super::multiplier::Condition;
-use super::neighbors::{SHARES, gain};
+use super::neighbors::gain;
 use super::request::Fusion;
+use super::request::SHARES;
 use super::speakers::{ANSWERS_SHARE, is_role};
+use crate::calendar::Unit;
 
 /// A short paragraph.
 impl Display for Explanation {
@@ -45,7 +47,7 @@ impl Explanation {
             Some(rank_line(by.rank?, &leg, by.contribution))
         });
         let both = keywords.is_some() && meaning.is_some();
-        write_joined(f, &[keywords, meaning], "; ")?;
+        write_joined(f, [keywords, meaning], "; ")?;
         if both {
             write!(f, "; together {}", digits(self.fused, 4))?;
         }
@@ -76,14 +78,9 @@ impl Explanation {
             let nearness = nearness(by.deviations.unwrap_or_default());
             format!("meaning {contribution} ({nearness} the average document)")
         });
-        let sparse = self.sparse.map(|by| {
-            let contribution = hundredths(by.contribution);
-            let deviations = above_or_below(by.deviations);
-            format!("sparse {contribution} ({deviations} the average, in standard deviations)")
-        });
-        let parts = [keywords, meaning, sparse];
-        write_joined(f, &parts, " + ")?;
-        if parts.iter().flatten().count() > 1 {
+        let both = keywords.is_some() && meaning.is_some();
+        write_joined(f, [keywords, meaning], " + ")?;
+        if both {
             write!(f, " = {}", hundredths(self.fused))?;
         }
         match (self.keywords, self.coverage, self.weight) {
@@ -137,7 +134,7 @@ impl Explanation {
             return Ok(());
         }
         let raised = number(self.with_neighbors());
-        if self.keywords.is_some() || self.meaning.is_some() || self.sparse.is_some() {
+        if self.keywords.is_some() || self.meaning.is_some() {
             f.write_str("; ")?;
         }
         write!(f, "{}; with its neighbors {raised}", given.join(" and "))
@@ -229,10 +226,15 @@ impl Explanation {
             return Ok(());
         };
         let because = match by.because {
-            DateKind::Day => "a day that the question names, or up to 3 days later",
-            DateKind::Month => "a month that the question names",
+            Unit::Day => ", or up to 3 days later",
+            Unit::Week | Unit::Month | Unit::Year => "",
         };
-        write!(f, "; from {}, {because}: ", by.day)?;
+        let unit = by.because.as_str();
+        write!(
+            f,
+            "; from {}, a {unit} that the question names{because}: ",
+            by.day
+        )?;
         write_gain(f, by.contribution)
     }
 
@@ -271,8 +273,8 @@ fn write_gain(f: &mut Formatter<'_>, contribution: f64) -> fmt::Result {
     write!(f, "+{}", hundredths(contribution))
 }
 
-fn write_joined(f: &mut Formatter<'_>, parts: &[Option<String>], separator: &str) -> fmt::Result {
-    let parts: Vec<&str> = parts.iter().flatten().map(String::as_str).collect();
+fn write_joined(f: &mut Formatter<'_>, parts: [Option<String>; 2], separator: &str) -> fmt::Result {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     f.write_str(&parts.join(separator))
 }
 

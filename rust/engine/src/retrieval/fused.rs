@@ -13,7 +13,6 @@ use crate::bm25::MATCHED;
 use crate::chunks::Texts;
 use crate::error::Result;
 use crate::index::Hit;
-use crate::sparse::SPARSE_MATCHED;
 use crate::text::utf16;
 use crate::top_k;
 use crate::vectors::NEAREST;
@@ -83,23 +82,10 @@ impl Document<'_> {
     /// The row of the index that it has texts from.
     fn row(&self) -> Option<FoundRow> {
         match self.source {
-            TextSource::Row(row) => Some((row, self.found_by())),
+            TextSource::Row(row) => {
+                Some((row, self.explanation.keywords.map_or(NEAREST, |_| MATCHED)))
+            }
             TextSource::Given(_) => self.partner.map(|row| (row, NEAREST)),
-        }
-    }
-
-    /// The leg that found it, for the message if its chunk is missing.
-    fn found_by(&self) -> &'static str {
-        let Explanation {
-            keywords,
-            meaning,
-            sparse,
-            ..
-        } = &self.explanation;
-        match (keywords, meaning, sparse) {
-            (Some(_), ..) => MATCHED,
-            (None, None, Some(_)) => SPARSE_MATCHED,
-            (None, ..) => NEAREST,
         }
     }
 
@@ -253,7 +239,6 @@ pub(super) fn document_with_score(row: i64, score: f64) -> Document<'static> {
             fusion: Fusion::Score,
             keywords: None,
             meaning: None,
-            sparse: None,
             fused: score,
             neighbors: Vec::new(),
             speaker: None,

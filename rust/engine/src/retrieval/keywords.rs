@@ -5,12 +5,14 @@ use super::leg_error::of_the_leg;
 use super::matches::{Match, Matches, TextSource};
 use super::request::{Request, Setup};
 use super::score_fusion::bm25_bound;
+use crate::calendar::periods;
 use crate::chunks::{FullText, RankedRow};
 use crate::error::Result;
 use crate::query::{
-    MatchExpression, MatchOptions, Matching, Vocabulary, compile_fts, expand, match_expression,
-    not_searched_for, notices, parse_augmented, parse_with, plain_signs,
+    self, MatchExpression, MatchOptions, Matching, Vocabulary, compile_fts, expand,
+    match_expression, not_searched_for, notices, parse_augmented, parse_with, plain_signs,
 };
+use crate::rule;
 
 /// Searches by keywords of one request.
 pub(super) struct Keywords<'a> {
@@ -67,11 +69,12 @@ impl Compiled {
         vocabulary: Option<&dyn Vocabulary>,
     ) -> Result<Self> {
         let Request {
-            query: text,
             augmented,
             date_hints,
             ..
         } = request;
+        let undated = undated(setup, request);
+        let text = undated.as_deref().unwrap_or(request.query);
         let stopwords = setup.collection.stopwords();
         let query = match augmented {
             Some(augmented) => parse_augmented(text, augmented, stopwords)?,
@@ -167,6 +170,33 @@ impl<'a> Keywords<'a> {
             bound: matched.phrases.as_ref().map(bm25_bound),
         })
     }
+}
+
+rule! {
+    /// The words of a period that counts from the day of the question, such as *last week*, are not searched: texts from
+    /// then do not have them.
+    pub static WORDS_OF_PERIODS = "words of periods" {}
+}
+
+/// The query without phrases for periods that count from its day. None if all its words are searched: without such a
+/// phrase, or other words, and in a query with operators, whose operands they are.
+fn undated(setup: &Setup<'_>, request: &Request<'_>) -> Option<String> {
+    if request.today.is_none() || !setup.counts_dates() || !WORDS_OF_PERIODS.is_on() {
+        return None;
+    }
+    let undated = periods(request.query, request.today).undated?;
+    let has_words = undated.contains(char::is_alphanumeric);
+    let has_operators = || {
+        let query = parse_with(request.query, setup.collection.stopwords());
+        query.is_ok_and(|query| query.has_operators)
+    };
+    (has_words && !has_operators()).then_some(undated)
+}
+
+/// Whether a text has a word that a search looks for, beside stop words and short ones.
+pub fn has_words(reader: &dyn Reader, setup: &Setup<'_>, text: &str) -> Result<bool> {
+    let options = options(Some(reader), setup, &[])?;
+    Ok(query::has_words(text, &options))
 }
 
 fn options<'a>(

@@ -1,4 +1,4 @@
-//! The legs of keywords and of vectors, each with its hits or its failure.
+//! The two legs of a search, each with its hits or its failure.
 
 use std::time::{Duration, Instant};
 
@@ -86,7 +86,7 @@ impl<'a> Bm25Leg<'a> {
 }
 
 /// Why the texts of one of these rows cannot be read.
-pub(super) fn unreadable(
+fn unreadable(
     reader: &dyn Reader,
     rows: impl Iterator<Item = i64>,
     what: &str,

@@ -22,7 +22,6 @@ mod multiplier;
 mod neighbors;
 pub mod order;
 mod patterns;
-mod question_dates;
 mod recency;
 mod request;
 mod rerank;
@@ -31,7 +30,6 @@ pub mod retry;
 pub mod reweight;
 mod score_fusion;
 mod search;
-mod sparse_leg;
 mod speakers;
 mod trace;
 pub mod trigram_index;
@@ -44,16 +42,18 @@ pub use crate::chunks::GroupBy;
 use crate::query::stopwords::RETRY;
 pub use batch::search_many;
 pub use collection::{Collection, Reader, SimilarSlug, Step};
+pub use dates::NAMED_PERIODS;
 pub use explanation::{
-    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, ByRecency, BySparse, BySpeaker,
-    DateKind, ExplainedHit, Explanation, RerankBlend,
+    Because, ByDate, ByKeywords, ByMeaning, ByNeighbor, ByQuestion, ByRecency, BySpeaker,
+    ExplainedHit, Explanation, RerankBlend,
 };
 pub use fuse::reciprocal_rank_fusion;
 pub use fuzzy::FuzzyChunks;
 pub use intent::Intent;
+pub use keywords::{WORDS_OF_PERIODS, has_words};
 pub use multiplier::{Condition, Multiplier};
-pub(crate) use neighbors::NEIGHBORS;
-pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup, SparseQuery};
+pub(crate) use request::NEIGHBORS;
+pub use request::{Embedding, Fusion, Mode, Recency, Request, Reranker, Setup};
 pub use rerank::{RerankDocument, RerankScore, Reranking};
 pub use rerank_text::rerank_text;
 pub use reweight::{ReweightedHit, reweight};

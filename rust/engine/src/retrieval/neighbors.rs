@@ -9,18 +9,9 @@ use super::candidates::ScoredCandidates;
 use super::collection::{Reader, Step};
 use super::fused::NeighborContribution;
 use super::order;
-use super::sparse_leg::SparseLeg;
+use super::request::SHARES;
 use crate::chunks::{Filters, Side};
 use crate::error::Result;
-use crate::rule;
-
-/// The shares of the best totals at distances 1 and 2 that are added to a document.
-pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
-
-rule! {
-    /// Texts before and after a good result in its file rank higher: an answer seldom repeats the words of its question.
-    pub static NEIGHBORS = "neighbors" { SHARES }
-}
 
 /// Bounds are raised by this, so that rounding leaves no candidate out. Totals are far below 1,000.
 const SLACK: f64 = 1e-9;
@@ -208,8 +199,6 @@ pub(super) struct NeighborScores<'s, 'a, 'r, C> {
     pub scored: &'s mut ScoredCandidates<'a>,
     /// Computes the cosines of rows that no leg found.
     pub cosines: C,
-    /// Has the sparse scores of such rows.
-    pub sparse: &'s SparseLeg,
     /// Whether paths are ranked.
     pub by_path: bool,
 }
@@ -257,8 +246,7 @@ impl<C: Fn(&[i64]) -> Result<Vec<Option<f64>>>> NeighborScores<'_, '_, '_, C> {
         let selected = self.neighbors.select(rows);
         let others = self.neighbors.unknown(&selected);
         let cosines = (self.cosines)(&others)?;
-        let sparse = |row| self.sparse.score(row);
-        for (row, total) in self.scored.add(&others, &cosines, sparse) {
+        for (row, total) in self.scored.add(&others, &cosines) {
             self.neighbors.near(row).total = Some(total);
         }
         let totals = self.scored.totals();

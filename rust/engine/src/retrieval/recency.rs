@@ -3,7 +3,8 @@
 use super::explanation::ByRecency;
 use super::fused::Document;
 use super::request::Recency;
-use crate::chunks::{Turn, iso_day};
+use crate::calendar::iso_day;
+use crate::chunks::Turn;
 
 /// The weight of a chunk without a day: that of one as old as the half-life.
 const WITHOUT_DAY: f64 = 0.5;

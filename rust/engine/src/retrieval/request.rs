@@ -6,11 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::collection::Collection;
 use super::fuzzy::FuzzyChunks;
-use super::neighbors::NEIGHBORS;
 use crate::chunks::{Filters, GroupBy, Selection};
 use crate::named_enum;
 use crate::query::{AliasTable, Connective, Matching};
-use crate::sparse_vector::SparseVector;
+use crate::rule;
+
+/// The shares of the best totals of neighbors at distances 1 and 2 that are added to a document.
+pub(super) const SHARES: [f64; 2] = [0.4, 0.2];
+
+rule! {
+    /// Texts before and after a good result in its file rank higher: an answer seldom repeats the words of its question.
+    pub static NEIGHBORS = "neighbors" { SHARES }
+}
 
 named_enum! {
     /// The legs that take part.
@@ -64,7 +71,7 @@ pub struct Setup<'a> {
     pub neighbors: bool,
     /// Whether the speaker of a chunk counts. With score fusion alone.
     pub speakers: bool,
-    /// Whether the days and months that a question names count. With score fusion alone.
+    /// Whether the days and periods that a question names count. With score fusion alone.
     pub dates: bool,
     /// Whether scores are multiplied by the intent of the query.
     pub reweight: bool,
@@ -91,11 +98,6 @@ impl Setup<'_> {
         self.fusion == Fusion::Score && self.dates
     }
 
-    /// Whether sparse vectors take part in a mode.
-    pub(super) fn counts_sparse(&self, mode: Mode) -> bool {
-        self.fusion == Fusion::Score && mode != Mode::Bm25
-    }
-
     /// Whether every search needs the speaker and date of chunks.
     fn needs_turns(&self) -> bool {
         self.counts_speakers() || self.counts_dates()
@@ -114,18 +116,6 @@ pub enum Embedding<'a> {
     Empty,
     /// The query's vector.
     Vector(&'a [f32]),
-}
-
-/// The sparse vector of the query, computed before the engine was called, or the reason that it is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum SparseQuery<'a> {
-    /// No sparse embedder is set, or the mode needs none.
-    #[default]
-    Absent,
-    /// The sparse embedder failed.
-    Failed,
-    /// The query's sparse vector. Nothing is similar to one without tokens.
-    Vector(&'a SparseVector),
 }
 
 /// Whether the hits go on to a reranker.
@@ -159,14 +149,15 @@ pub struct Request<'a> {
     pub date_hints: &'a [String],
     /// The name of the asking speaker.
     pub asker: Option<&'a str>,
+    /// The day of the question, in days since 1970 in the zone of the asker: *last week* counts from it. None if it is
+    /// unknown.
+    pub today: Option<i32>,
     /// How the age of a chunk counts. None if it does not.
     pub recency: Option<Recency>,
     /// The legs that take part.
     pub mode: Mode,
     /// The query's vector.
     pub embedding: Embedding<'a>,
-    /// The query's sparse vector. With score fusion alone.
-    pub sparse: SparseQuery<'a>,
     /// How long each leg may be; at least 1.
     pub candidate_k: usize,
     /// The number of hits to return; no more texts are read than these need.
@@ -215,19 +206,6 @@ impl<'a> Request<'a> {
             seen.len() > self.candidate_k
         });
         found.truncate(behind.unwrap_or(found.len()));
-    }
-
-    /// Whether the search needs the sparse vectors of chunks.
-    pub fn needs_sparse(&self, setup: &Setup<'_>) -> bool {
-        self.sparse_vector(setup).is_some()
-    }
-
-    /// The sparse vector of the query. None if the sparse leg takes no part.
-    pub(super) fn sparse_vector(&self, setup: &Setup<'_>) -> Option<&'a SparseVector> {
-        match self.sparse {
-            SparseQuery::Vector(vector) if setup.counts_sparse(self.mode) => Some(vector),
-            SparseQuery::Vector(_) | SparseQuery::Absent | SparseQuery::Failed => None,
-        }
     }
 
     /// Whether the search needs the speaker and date of chunks.

@@ -3,14 +3,10 @@
 
 use crate::bm25::PhraseCounts;
 use crate::rule;
-use crate::sparse::ScoreStats;
 use crate::vectors::CosineStats;
 
 /// The gain of a standard deviation of the cosines; the best keyword match gains 1.
 pub(super) const MEANING_WEIGHT: f64 = 0.20;
-/// The gain of a standard deviation of the sparse scores, unless the best one would gain more than the best
-/// keyword match: a rare token can be very far above the mean.
-const SPARSE_WEIGHT: f64 = 0.10;
 /// From which part of the bound of BM25 on the best keyword match counts in full.
 const FULL_COVERAGE: f64 = 0.20;
 rule! {
@@ -22,8 +18,7 @@ rule! {
 const SATURATION: f64 = 2.2;
 /// The idf of a phrase that half of the rows or more hold, as in FTS5.
 const LEAST_IDF: f64 = 1e-6;
-/// Cosines that spread less than this are taken for equal, and sparse scores that spread less than this part of
-/// the best.
+/// Cosines that spread less than this are taken for equal.
 const LEAST_DEVIATION: f64 = 1e-6;
 
 fn idf(rows: u64, document_frequency: u64) -> f64 {
@@ -51,7 +46,6 @@ pub(super) struct Scale {
     /// The value of the best keyword match.
     pub weight: f64,
     spread: CosineStats,
-    sparse: ScoreStats,
 }
 
 impl Scale {
@@ -60,7 +54,6 @@ impl Scale {
         keywords: impl Iterator<Item = f64>,
         bound: Option<f64>,
         spread: CosineStats,
-        sparse: ScoreStats,
     ) -> Self {
         let best = keywords.fold(0.0, f64::max);
         let coverage = bound
@@ -72,7 +65,6 @@ impl Scale {
             coverage,
             weight: weighed.map_or(1.0, |coverage| (coverage / FULL_COVERAGE).min(1.0)),
             spread,
-            sparse,
         }
     }
 
@@ -96,22 +88,6 @@ impl Scale {
     /// Return the value of a share.
     pub fn keywords(&self, share: f64) -> f64 {
         self.weight * share
-    }
-
-    /// Return the standard deviations of a sparse score above the mean, and their value.
-    pub fn sparse(&self, score: f64) -> (f64, f64) {
-        let ScoreStats {
-            best,
-            mean,
-            deviation,
-        } = self.sparse;
-        if deviation <= LEAST_DEVIATION * best {
-            return (0.0, 0.0);
-        }
-        let deviations = |score: f64| (score - mean) / deviation;
-        let most = SPARSE_WEIGHT * deviations(best);
-        let own = deviations(score);
-        (own, SPARSE_WEIGHT * own / most.max(1.0))
     }
 
     /// Return the value of deviations.
@@ -166,20 +142,10 @@ mod tests {
             (Some(0.0), None, 1.0),
             (None, None, 1.0),
         ] {
-            let scale = Scale::new(
-                [6.0, 9.0].into_iter(),
-                bound,
-                CosineStats::default(),
-                ScoreStats::default(),
-            );
+            let scale = Scale::new([6.0, 9.0].into_iter(), bound, CosineStats::default());
             assert_eq!((scale.coverage, scale.weight), (coverage, weight));
         }
-        let nothing = Scale::new(
-            [].into_iter(),
-            Some(90.0),
-            CosineStats::default(),
-            ScoreStats::default(),
-        );
+        let nothing = Scale::new([].into_iter(), Some(90.0), CosineStats::default());
         assert_eq!((nothing.coverage, nothing.weight), (None, 1.0));
         assert_eq!(nothing.share(0.0).to_bits(), 0);
     }
@@ -191,32 +157,8 @@ mod tests {
                 mean: 0.1,
                 deviation,
             };
-            let scale = Scale::new([].into_iter(), None, spread, ScoreStats::default());
+            let scale = Scale::new([].into_iter(), None, spread);
             assert!(close(scale.deviations(0.2), expected));
-        }
-    }
-
-    #[test]
-    fn sparse_scores_count_by_their_deviations_and_the_best_at_most_as_the_best_keyword_match() {
-        let scale = |best, mean, deviation| {
-            let stats = ScoreStats {
-                best,
-                mean,
-                deviation,
-            };
-            Scale::new([].into_iter(), None, CosineStats::default(), stats)
-        };
-        for (best, mean, deviation, score, deviations, value) in [
-            (9.0, 1.0, 2.0, 9.0, 4.0, 0.4),
-            (9.0, 1.0, 2.0, 0.0, -0.5, -0.05),
-            (9.0, 1.0, 0.8, 9.0, 10.0, 1.0),
-            (9.0, 1.0, 0.2, 9.0, 40.0, 1.0),
-            (9.0, 1.0, 0.2, 5.0, 20.0, 0.5),
-            (9.0, 9.0, 0.0, 9.0, 0.0, 0.0),
-            (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        ] {
-            let (own, gain) = scale(best, mean, deviation).sparse(score);
-            assert!(close(own, deviations) && close(gain, value), "{own} {gain}");
         }
     }
 

@@ -17,9 +17,8 @@ use super::legs::{Bm25Leg, Nearest, VectorLeg, timed, vector};
 use super::matches::Matches;
 use super::neighbors::{NeighborCandidates, NeighborGains, NeighborScores};
 use super::recency;
-use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup, SparseQuery};
+use super::request::{Embedding, Fusion, Mode, Request, Reranker, Setup};
 use super::reweight::reweight_explained;
-use super::sparse_leg::SparseLeg;
 use super::speakers;
 use super::trace::{SkippedReason, Stage, Timings, Trace};
 use super::unanimity::{self, DEFAULT_AGREE_MIN};
@@ -73,7 +72,6 @@ pub(super) fn search_together(
     let mut needs = Needs {
         keywords: true,
         vectors,
-        sparse: requests.iter().any(|request| request.needs_sparse(setup)),
         group_by,
         neighbors: setup.counts_neighbors(),
         turns: requests.iter().any(|request| request.needs_turns(setup)),
@@ -216,8 +214,7 @@ fn without_index(setup: &Setup<'_>, request: &Request<'_>, error: &Error) -> Res
     let error = of_the_leg(error.clone())?;
     let legs = Legs {
         bm25: Bm25Leg::failed(error.clone()),
-        vector: VectorLeg::failed(request, error.clone()),
-        sparse: SparseLeg::failed(setup, request, error),
+        vector: VectorLeg::failed(request, error),
     };
     Ok(legs.report(setup, request, compiled, 0, Timings::default()))
 }
@@ -268,7 +265,6 @@ impl Search<'_> {
         let mut legs = Legs {
             bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
             vector,
-            sparse: SparseLeg::run(reader, setup, request, &mut timings)?,
         };
         let found_none = legs
             .bm25
@@ -285,7 +281,6 @@ impl Search<'_> {
                 of_the_leg(error)?;
                 legs.bm25.check(reader)?;
                 legs.vector.check(reader)?;
-                legs.sparse.check(reader)?;
                 finish(&legs, &mut timings)?
             }
         };
@@ -329,21 +324,19 @@ pub(super) struct Hits {
     pub hits: Vec<ExplainedHit>,
 }
 
-/// The legs of a search.
+/// Both legs of a search.
 pub(super) struct Legs<'a> {
     pub bm25: Bm25Leg<'a>,
     pub vector: VectorLeg,
-    pub sparse: SparseLeg,
 }
 
 impl<'a> Legs<'a> {
-    /// Return the mode that runs: keywords alone without a leg of vectors.
+    /// Return the mode that runs: keywords alone without a vector leg.
     fn mode(&self, request: &Request<'_>) -> Mode {
-        let without_vectors = matches!(self.vector, VectorLeg::Absent | VectorLeg::Failed(_));
-        match request.mode {
-            _ if without_vectors && self.sparse.found().is_none() => Mode::Bm25,
-            Mode::Auto => Mode::Hybrid,
-            mode => mode,
+        match (&self.vector, request.mode) {
+            (VectorLeg::Absent | VectorLeg::Failed(_), _) => Mode::Bm25,
+            (_, Mode::Auto) => Mode::Hybrid,
+            (_, mode) => mode,
         }
     }
 
@@ -376,10 +369,6 @@ impl<'a> Legs<'a> {
                 Candidates::join(matches, &self.vector.nearest(reader, fusion, matches)?)
             }
         };
-        let candidates = match self.sparse.found() {
-            Some(found) => candidates.with_sparse(found),
-            None => candidates,
-        };
         let mut scored = candidates.score(fusion, self.that_took_part(mode));
         let totals = scored.totals();
         let neighbors = if setup.counts_neighbors() {
@@ -393,8 +382,8 @@ impl<'a> Legs<'a> {
         );
         let turns = TurnsByRow::of(reader, setup, request, rows)?;
         let speakers = setup.counts_speakers() && speakers::may_raise(setup, request, &turns.turns);
-        let dates = setup.counts_dates() && dates::may_raise(request.query, &turns.turns);
-        let are_final = !speakers && !dates && request.recency.is_none();
+        let dates = dates::named(setup, request, &turns.turns);
+        let are_final = !speakers && dates.is_none() && request.recency.is_none();
         let count = count_documents(reader, setup, request, &totals, turns.rows.len());
         let mut raised = if let Some(neighbors) = neighbors {
             let wanted = if are_final { wanted } else { usize::MAX };
@@ -426,8 +415,8 @@ impl<'a> Legs<'a> {
         if speakers {
             speakers::raise(reader, setup, request, &turns, &mut documents)?;
         }
-        if dates {
-            dates::raise(request.query, &turns, &mut documents);
+        if let Some(named) = dates {
+            dates::raise(&named, &turns, &mut documents);
         }
         if let Some(recency) = request.recency {
             recency::lower(recency, &turns, &mut documents);
@@ -449,12 +438,11 @@ impl<'a> Legs<'a> {
         wanted: usize,
     ) -> Result<Vec<NeighborGains>> {
         let by_meaning = self.mode(request) != Mode::Bm25 && setup.fusion == Fusion::Score;
-        let sparse = self.sparse.highest_of_others();
-        let others = match &self.vector {
-            _ if !by_meaning => Some(0.0),
-            VectorLeg::Absent | VectorLeg::Failed(_) => Some(scored.total_of_others(None, sparse)),
-            vector => (vector.highest_of_others())
-                .map(|cosine| scored.total_of_others(Some(cosine), sparse)),
+        let others = if by_meaning {
+            let highest = self.vector.highest_of_others();
+            highest.map(|cosine| scored.total_of_others(cosine))
+        } else {
+            Some(0.0)
         };
         let cosines = |rows: &[i64]| {
             if by_meaning {
@@ -468,7 +456,6 @@ impl<'a> Legs<'a> {
             neighbors,
             scored,
             cosines,
-            sparse: &self.sparse,
             by_path: request.group_by.is_some(),
         };
         candidates.of_best(wanted, others, group_of)
@@ -490,11 +477,7 @@ impl<'a> Legs<'a> {
         if self.bm25.failure.is_some() {
             return Some(Stage::Bm25);
         }
-        match (&self.vector, &self.sparse) {
-            (VectorLeg::Failed(_), _) => Some(Stage::Vector),
-            (_, SparseLeg::Failed(_)) => Some(Stage::Sparse),
-            _ => None,
-        }
+        matches!(self.vector, VectorLeg::Failed(_)).then_some(Stage::Vector)
     }
 
     /// The search as a whole, without its hits.
@@ -530,7 +513,6 @@ impl<'a> Legs<'a> {
             rrf_k: DEFAULT_K,
             bm25_count: self.bm25.matches.found.len(),
             vector_count: self.vector.rows().len(),
-            sparse_count: self.sparse.found().map(|found| found.rows.len()),
             fused_count,
             fell_back_to_bm25: mode == Mode::Bm25 && asks_for_vectors(request),
             embedder_used,
@@ -546,12 +528,8 @@ impl<'a> Legs<'a> {
         SearchResult {
             hits: Vec::new(),
             trace,
-            failed: self.bm25.failure.is_some() && !embedder_used && self.sparse.found().is_none(),
-            error: self
-                .bm25
-                .failure
-                .or(self.vector.failure())
-                .or(self.sparse.failure()),
+            failed: self.bm25.failure.is_some() && !embedder_used,
+            error: self.bm25.failure.or(self.vector.failure()),
         }
     }
 }
@@ -612,9 +590,7 @@ fn count_documents(
 fn asks_for_vectors(request: &Request<'_>) -> bool {
     match request.mode {
         Mode::Semantic | Mode::Hybrid => true,
-        Mode::Auto => {
-            request.embedding != Embedding::Absent || request.sparse != SparseQuery::Absent
-        }
+        Mode::Auto => request.embedding != Embedding::Absent,
         Mode::Bm25 => false,
     }
 }

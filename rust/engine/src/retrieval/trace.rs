@@ -42,8 +42,6 @@ named_enum! {
         Bm25 = "bm25",
         /// The embedder or search by vectors.
         Vector = "vector",
-        /// The sparse embedder or search by sparse vectors.
-        Sparse = "sparse",
         /// The reranker.
         Rerank = "rerank",
     }
@@ -75,8 +73,6 @@ pub struct Timings {
     pub ladder: Duration,
     /// Search by vectors.
     pub vector: Duration,
-    /// Search by sparse vectors. None without one.
-    pub sparse: Option<Duration>,
     /// Fusion.
     pub fuse: Duration,
     /// Intents.
@@ -87,19 +83,17 @@ pub struct Timings {
 
 impl Timings {
     /// The stages in their order, with their milliseconds.
-    pub fn milliseconds(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        let stages = [
-            ("embed", Some(self.embed)),
-            ("bm25", Some(self.bm25)),
-            ("ladder", Some(self.ladder)),
-            ("vector", Some(self.vector)),
-            ("sparse", self.sparse),
-            ("fuse", Some(self.fuse)),
-            ("reweight", Some(self.reweight)),
-            ("rerank", Some(self.rerank)),
-        ];
-        let ran = stages.into_iter();
-        ran.filter_map(|(stage, time)| Some((stage, time?.as_secs_f64() * 1000.0)))
+    pub fn milliseconds(&self) -> [(&'static str, f64); 7] {
+        [
+            ("embed", self.embed),
+            ("bm25", self.bm25),
+            ("ladder", self.ladder),
+            ("vector", self.vector),
+            ("fuse", self.fuse),
+            ("reweight", self.reweight),
+            ("rerank", self.rerank),
+        ]
+        .map(|(stage, time)| (stage, time.as_secs_f64() * 1000.0))
     }
 }
 
@@ -159,8 +153,6 @@ pub struct Trace {
     pub bm25_count: usize,
     /// The length of the vector leg.
     pub vector_count: usize,
-    /// The length of the sparse leg. None if it did not take part.
-    pub sparse_count: Option<usize>,
     /// The number of hits after fusion.
     pub fused_count: usize,
     /// Whether keywords alone replaced a mode with vectors.

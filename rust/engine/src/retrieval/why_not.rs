@@ -8,7 +8,6 @@ use super::keywords::{Compiled, Keywords};
 use super::legs::{Bm25Leg, VectorLeg};
 use super::request::{Request, Setup};
 use super::search::{Legs, Search};
-use super::sparse_leg::SparseLeg;
 use super::trace::Timings;
 use crate::error::Result;
 use crate::index::session::Needs;
@@ -29,9 +28,7 @@ pub struct WhyNot {
     pub keywords: Option<(usize, f64)>,
     /// The rank by vectors, from 0, and the cosine.
     pub vectors: Option<(usize, f64)>,
-    /// The rank by sparse vectors, from 0, and the score there.
-    pub sparse: Option<(usize, f64)>,
-    /// The rank after fusing all legs, from 0, before a reranker and without groups.
+    /// The rank after fusing both legs, from 0, before a reranker and without groups.
     pub rank: Option<usize>,
     /// Where its score would come from.
     pub explanation: Option<Explanation>,
@@ -48,7 +45,6 @@ pub fn why_not(setup: &Setup<'_>, request: &Request<'_>, id: &str) -> Result<Why
     let mut needs = Needs {
         keywords: true,
         vectors: super::legs::vector(request).is_some(),
-        sparse: request.needs_sparse(setup),
         neighbors: setup.counts_neighbors(),
         turns: request.needs_turns(setup),
         ..Needs::default()
@@ -105,7 +101,6 @@ fn look_at(
     let legs = Legs {
         bm25: Bm25Leg::run(&keywords, &compiled, &mut timings)?,
         vector: vector.unwrap_or(Ok(VectorLeg::Absent))?,
-        sparse: SparseLeg::run(reader, setup, request, &mut timings)?,
     };
     // Half an answer would give wrong reasons.
     if let Some(error) = legs.bm25.failure {
@@ -114,17 +109,11 @@ fn look_at(
     if let VectorLeg::Failed(Some(error)) = legs.vector {
         return Err(error);
     }
-    if let SparseLeg::Failed(Some(error)) = legs.sparse {
-        return Err(error);
-    }
     let matched = legs.bm25.matches.found.iter();
     found.keywords = (matched.enumerate())
         .find(|(_, one)| one.key == Some(row))
         .map(|(rank, one)| (rank, one.score));
     found.vectors = (legs.vector.rows().iter().enumerate())
-        .find(|(_, one)| one.row == row)
-        .map(|(rank, one)| (rank, one.score));
-    found.sparse = (legs.sparse.rows().iter().enumerate())
         .find(|(_, one)| one.row == row)
         .map(|(rank, one)| (rank, one.score));
     let search = Search {

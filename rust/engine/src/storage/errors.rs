@@ -8,9 +8,8 @@ use super::damage;
 use super::location::{Location, Medium};
 use super::{read_only, schema};
 use crate::error::{Error, ErrorCode};
-use crate::memory;
 
-/// Whether SQLite was refused memory, also to read a file or to map one, or was stopped for that.
+/// Whether an error says that SQLite was refused memory, also to read or map a file.
 fn is_memory(error: &rusqlite::Error) -> bool {
     let Some(ffi::Error {
         code,
@@ -21,7 +20,6 @@ fn is_memory(error: &rusqlite::Error) -> bool {
     };
     match code {
         SqliteCode::OutOfMemory => true,
-        SqliteCode::OperationInterrupted => memory::is_short(),
         _ => matches!(
             *extended_code,
             ffi::SQLITE_IOERR_NOMEM | ffi::SQLITE_IOERR_SHMMAP
@@ -39,7 +37,7 @@ impl Location {
                     format!("{self} cannot be opened: its path holds a NUL character; remove it"),
                 );
             }
-            _ if is_memory(error) => return memory::error(),
+            _ if is_memory(error) => return Error::out_of_memory(),
             _ if damage::is_reported_by(error) => return self.damaged(&error.to_string()),
             _ => {}
         }

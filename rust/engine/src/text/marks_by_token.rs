@@ -106,8 +106,8 @@ impl TokenMarker {
                     if token.text.starts_with(prefix.as_bytes()) {
                         // Of a run the prefix, of a word all of it.
                         let mut place = token.range.clone();
-                        if *is_run && text[place.clone()].starts_with(prefix) {
-                            place.end = place.start + prefix.len();
+                        if *is_run {
+                            place.end = end_of_prefix(text, &place, prefix);
                         }
                         position.prefixes.push((number, place));
                     }
@@ -117,6 +117,17 @@ impl TokenMarker {
         })?;
         Ok(positions)
     }
+}
+
+/// The end of the part of a run whose units are a prefix; the end of the run if none is.
+fn end_of_prefix(text: &str, run: &Range<usize>, prefix: &str) -> usize {
+    let run_text = &text[run.clone()];
+    let ends = run_text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let is_prefix = |end: &usize| words::plain_words(&run_text[..*end]).concat() == prefix;
+    // The last one: marks that are left out belong to the unit before them.
+    ends.filter(is_prefix)
+        .last()
+        .map_or(run.end, |end| run.start + end)
 }
 
 impl TokenPhrase {

@@ -46,7 +46,7 @@ impl TokenizerKind {
     /// The tokenizer as FTS5's option `tokenize` names it.
     pub fn fts5_name(self) -> &'static str {
         match self {
-            Self::Words => "hedgerow_words 2",
+            Self::Words => "hedgerow_words 3",
             kind => kind.as_str(),
         }
     }

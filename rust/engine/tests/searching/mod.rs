@@ -5,8 +5,7 @@ use hedgerow_engine::chunks::{Chunk, Filters, GroupBy};
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::{
-    Embedding, Fusion, FuzzyChunks, Mode, Request, Reranker, SearchResult, Setup, SparseQuery,
-    search,
+    Embedding, Fusion, FuzzyChunks, Mode, Request, Reranker, SearchResult, Setup, search,
 };
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 
@@ -57,10 +56,10 @@ pub fn request<'a>(query: &'a str, embedding: Embedding<'a>, filters: &'a Filter
         augmented: None,
         date_hints: &[],
         asker: None,
+        today: None,
         recency: None,
         mode: Mode::Auto,
         embedding,
-        sparse: SparseQuery::Absent,
         candidate_k: 60,
         wanted: usize::MAX,
         reranker: Reranker::Absent,

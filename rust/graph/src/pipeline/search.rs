@@ -10,9 +10,7 @@ use hedgerow_engine::index::session::Session;
 use hedgerow_engine::interrupt::CancelTicker;
 use hedgerow_engine::query::{Connective, Matching};
 use hedgerow_engine::retrieval::fuse::{DEFAULT_K, contribution};
-use hedgerow_engine::retrieval::{
-    Embedding, Fusion, Mode, Request, Reranker, Setup, SparseQuery, search_in,
-};
+use hedgerow_engine::retrieval::{Embedding, Fusion, Mode, Request, Reranker, Setup, search_in};
 
 impl PipelineRun<'_> {
     /// Return the best nodes of a hybrid search, within `among` if given, and the number of hits.
@@ -125,10 +123,10 @@ impl PipelineRun<'_> {
             augmented: None,
             date_hints: &[],
             asker: None,
+            today: None,
             recency: None,
             mode: Mode::Bm25,
             embedding: Embedding::Absent,
-            sparse: SparseQuery::Absent,
             candidate_k: wanted.limit.min(nodes.order.len()),
             wanted: usize::MAX,
             reranker: Reranker::Off,

@@ -3,18 +3,19 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
+use hedgerow_engine::calendar::Time;
 use hedgerow_engine::{Result, interrupt};
 use regex::Regex;
 use serde_json::Value;
 
 use super::selection::{Occurrences, Selection, searchable, telling_words, topic_words};
 use super::{DAY, Documents, StoredDocument};
+use crate::conflict::fenced_conflict_line;
 use crate::field_links::stated_links;
 use crate::marks::{Validity, Why, several_successors as successors_sentence};
 use crate::parallel;
 use crate::sections::{first_heading, level_two_sections};
 use crate::text::{casefold, is_space, is_word, trimmed_end, trimmed_start};
-use crate::times::Time;
 
 /// The words of a question that another memory has if it seems to answer it.
 const ENOUGH: usize = 3;
@@ -81,6 +82,7 @@ pub fn lint(documents: &Documents, selection: &Selection, now: i64) -> Result<Li
     interrupt::check()?;
     let mut findings = Vec::new();
     problems(&chosen, &mut findings);
+    fenced_conflicts(&chosen, &mut findings);
     pages_without_sources(&pages, &mut findings);
     stale_pages(&pages, documents, &texts, &mut findings);
     interrupt::check()?;
@@ -107,6 +109,22 @@ fn problems(chosen: &[&StoredDocument], findings: &mut Vec<Finding>) {
                 .map_or_else(String::new, |line| format!(" line {line}"));
             let said = format!("{line}: {}", skip.reason);
             findings.push(Finding::new(rule, &skip.path, said));
+        }
+    }
+}
+
+/// Whole conflicts in fenced code, which may be examples: nothing else says them.
+fn fenced_conflicts(chosen: &[&StoredDocument], findings: &mut Vec<Finding>) {
+    let found = parallel::map(chosen, |document| {
+        let lines: Vec<&str> = document.text.split('\n').collect();
+        fenced_conflict_line(&lines)
+    });
+    for (document, line) in chosen.iter().zip(found) {
+        if let Some(line) = line {
+            let said = format!(
+                " line {line}: its code has the marks of a git conflict; keep one version if they are no example"
+            );
+            findings.push(Finding::new("conflict-in-code", &document.path, said));
         }
     }
 }

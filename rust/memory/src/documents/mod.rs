@@ -151,10 +151,7 @@ impl StoredDocument {
         if days.len() < 2 || stated.find_map(parse_time).is_some() {
             return None;
         }
-        let days: Vec<String> = days
-            .iter()
-            .map(|day| day.time.to_iso()[..DAY].to_owned())
-            .collect();
+        let days: Vec<String> = days.iter().map(|day| day.iso_day()).collect();
         let reason = format!(
             "its name may mean {}: state the format in hedgerow.json (\"dailyNotes\": \"DD-MM-YYYY\"), or \
              a date in its front matter",

@@ -1,354 +1,239 @@
 //! Quotes of a memory in other memories, and traces of a forgotten one in other files (spec/memory.md, "Forgetting").
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use aho_corasick::AhoCorasick;
 
+use hedgerow_engine::rule;
+
 use super::{Documents, StoredDocument};
 use crate::parallel;
-use crate::text::{casefold, head, is_word, length, trimmed};
+use crate::text::{casefold, head, length, trimmed};
 
-/// Words in a row that two texts rarely share unless one quotes the other.
-const RUN: usize = 6;
-/// The same of characters of a script without spaces, each of which counts as a word.
-const RUN_OF_CHARACTERS: usize = 12;
-/// The fewest words and characters of a whole line that counts as a quote. A character of a script without
-/// spaces counts twice.
-const FEWEST: usize = 3;
+/// The fewest characters of a line that two memories hardly share unless one quotes the other, of a sentence of a longer line,
+/// and of a token with a digit. Shorter sentences are courtesies of many conversations.
 const SHORTEST: usize = 16;
-/// The fewest characters of a clause of a script without spaces. Shorter ones are idioms of many texts.
-const SHORTEST_CLAUSE: usize = 10;
-/// The fewest characters of a word that is a token or a password, and of a number.
-const SECRET: usize = 8;
-const NUMBER: usize = 4;
-/// The fewest and the most characters of an IBAN.
-const IBAN: (usize, usize) = (15, 34);
-/// Symbols of passwords that names of files, versions and times hardly have.
-const OF_PASSWORDS: [char; 11] = ['!', '#', '$', '%', '&', '*', '+', '=', '?', '^', '~'];
-/// The fewest digits of a phone number.
-const PHONE: usize = 7;
+const SHORTEST_SENTENCE: usize = 32;
+const SHORTEST_TOKEN: usize = 8;
+/// The fewest digits of a token without a letter. Eight are a date.
+const FEWEST_DIGITS: usize = 9;
+/// The limit of the lines and tokens of a quoted memory, of which the longest count, and of the characters of each.
+const MOST_QUOTES: usize = 10_000;
+const LONGEST: usize = 80;
 /// Fields with a special meaning whose values are texts.
 const TEXTS: [&str; 3] = ["summary", "description", "provenance"];
-/// The most traces of a memory, and the most characters of one.
+/// The most traces of a memory.
 const MOST: usize = 50;
-const LONGEST: usize = 80;
 /// Front matter whose values are of no memory in particular, but of every one that was remembered.
 const OF_MANY: [&str; 3] = ["source", "confidence", "type"];
 
-/// The runs of words that occur in quotes of a memory, and hardly anywhere else.
-///
-/// Six words in a row, or twelve characters of a script without spaces, or a clause of ten; a whole line of three
-/// words or more, of eight such characters or more, or with a number of four characters or more; one word of eight
-/// characters or more with letters and digits, as tokens and passwords have them, also with symbols between them;
-/// an e-mail address; a phone number or another number as long, and an IBAN, each also with other spaces. Case,
-/// punctuation and line ends do not count.
-struct Quotes {
-    /// By the number of words.
-    runs: BTreeMap<usize, HashSet<Vec<String>>>,
-    /// Phone numbers and others as long, without spaces.
-    numbers: HashSet<String>,
-    /// In lower case, without spaces.
-    ibans: HashSet<String>,
+rule! {
+    /// A memory with a long line or sentence, a code, a mail address or a URL of a forgotten memory quotes it.
+    pub(crate) static QUOTES = "quotes" { SHORTEST, SHORTEST_SENTENCE, SHORTEST_TOKEN, FEWEST_DIGITS, MOST_QUOTES, LONGEST }
 }
 
-impl Quotes {
-    /// The quotes of a memory. `own_fields` are the fields of front matter with a special meaning.
-    fn of(document: &StoredDocument, own_fields: &HashSet<String>) -> Self {
-        let mut quotes = Self {
-            runs: BTreeMap::new(),
-            numbers: HashSet::new(),
-            ibans: HashSet::new(),
-        };
-        let title = words(&document.title);
-        let is_said = |key: &str| !own_fields.contains(key) || TEXTS.contains(&key);
-        let fields = document.front_matter.iter().filter(|(key, _)| is_said(key));
-        let values = fields.filter_map(|(_, value)| value.as_str());
-        for line in document.body().split('\n').chain(values) {
-            let words = words(line);
-            if words != title {
-                quotes.add(&words, line);
-            }
-        }
-        quotes
-    }
-
-    fn add(&mut self, words: &[String], line: &str) {
-        let wide = words.iter().filter(|word| is_character(word)).count();
-        let is_long = words.len() >= FEWEST && length(trimmed(line)) + wide >= SHORTEST;
-        let has_number = words.iter().skip(1).any(|word| is_number(word));
-        let has_characters = wide > 0;
-        let run = if has_characters {
-            RUN_OF_CHARACTERS
-        } else {
-            RUN
-        };
-        if words.len() < run && (is_long || has_number) {
-            self.add_run(words);
-        }
-        for run in words.windows(RUN) {
-            if !run.iter().any(|word| is_character(word)) {
-                self.add_run(run);
-            }
-        }
-        if has_characters {
-            words
-                .windows(RUN_OF_CHARACTERS)
-                .for_each(|run| self.add_run(run));
-            for clause in line.split(is_end_of_clause) {
-                let clause = self::words(clause);
-                if (SHORTEST_CLAUSE..RUN_OF_CHARACTERS).contains(&clause.len())
-                    && clause.iter().all(|word| is_character(word))
-                {
-                    self.add_run(&clause);
-                }
-            }
-        }
-        for word in words.iter().filter(|word| is_secret(word)) {
-            self.add_run(std::slice::from_ref(word));
-        }
-        let parts = line.split_whitespace();
-        for part in parts.filter(|one| is_address(one) || is_password(one)) {
-            self.add_run(&self::words(part));
-        }
-        self.ibans.extend(ibans_in(line));
-        let numbers = rows_of_digits(words).filter(|row| is_phone_number(row));
-        self.numbers.extend(numbers.map(digits_of));
-    }
-
-    fn add_run(&mut self, run: &[String]) {
-        self.runs.entry(run.len()).or_default().insert(run.to_vec());
-    }
-
-    fn are_in(&self, text: &str) -> bool {
-        let words = words(text);
-        let quoted = |(length, runs): (&usize, &HashSet<Vec<String>>)| {
-            words.windows(*length).any(|run| runs.contains(run))
-        };
-        let is_in = |digits: String| self.numbers.iter().any(|one| digits.contains(one));
-        self.runs.iter().any(quoted)
-            || (!self.numbers.is_empty() && rows_of_digits(&words).map(digits_of).any(is_in))
-            || (!self.ibans.is_empty() && ibans_in(text).any(|one| self.ibans.contains(&one)))
-    }
-}
-
-/// The runs of words that are digits.
-fn rows_of_digits(words: &[String]) -> impl Iterator<Item = &[String]> {
-    let rows = words.chunk_by(|one, other| has_digits_alone(one) && has_digits_alone(other));
-    rows.filter(|row| row.iter().all(|word| has_digits_alone(word)))
-}
-
-fn digits_of(row: &[String]) -> String {
-    row.iter()
-        .flat_map(|word| word.chars())
-        .filter(char::is_ascii_digit)
-        .collect()
-}
-
-/// The numbers of bank accounts (IBAN) in a text, in lower case and without the spaces in them.
-///
-/// Where the check digits leave several ends possible, each is one.
-fn ibans_in(text: &str) -> impl Iterator<Item = String> {
-    let bytes = text.as_bytes();
-    let begins = move |at: &usize| {
-        let is_in_word = *at > 0 && bytes[at - 1].is_ascii_alphanumeric();
-        let is_head = |head: &[u8]| {
-            let (country, check) = head.split_at(2);
-            country.iter().all(u8::is_ascii_alphabetic) && check.iter().all(u8::is_ascii_digit)
-        };
-        !is_in_word && bytes.get(*at..at + 4).is_some_and(is_head)
-    };
-    let all = (0..bytes.len()).filter(begins);
-    all.flat_map(move |at| ibans_at(&bytes[at..]))
-}
-
-/// The IBANs that a text may begin with.
-fn ibans_at(text: &[u8]) -> Vec<String> {
-    let (mut compact, mut found) = (String::new(), Vec::new());
-    for (at, one) in text.iter().enumerate() {
-        if matches!(one, b' ' | b'-') {
+/// The lines and tokens of a memory that a quote of it has.
+fn quotes_of(document: &StoredDocument, own_fields: &HashSet<String>) -> Vec<String> {
+    let title = compared(&document.title);
+    let is_said = |key: &str| !own_fields.contains(key) || TEXTS.contains(&key);
+    let fields = document.front_matter.iter().filter(|(key, _)| is_said(key));
+    let values = fields.filter_map(|(_, value)| value.as_str());
+    let mut quotes = HashSet::new();
+    for line in document.body().split('\n').chain(values) {
+        let line = compared(line);
+        let line = bare(&line);
+        if line == bare(&title) {
             continue;
         }
-        if !one.is_ascii_alphanumeric() || compact.len() == IBAN.1 {
-            break;
+        if length(line) >= SHORTEST {
+            quotes.insert(head(line, LONGEST).to_owned());
         }
-        compact.push(char::from(one.to_ascii_lowercase()));
-        let is_end = !text.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
-        if is_end && compact.len() >= IBAN.0 && is_iban(&compact) {
-            found.push(compact.clone());
-        }
+        let sentences = line.split(ends_sentence).map(bare);
+        let sentences = sentences.filter(|sentence| length(sentence) >= SHORTEST_SENTENCE);
+        quotes.extend(sentences.map(|sentence| head(sentence, LONGEST).to_owned()));
+        let tokens = line.split(' ').map(bare).filter(|token| is_telling(token));
+        quotes.extend(tokens.map(|token| head(token, LONGEST).to_owned()));
     }
-    found
+    let mut quotes: Vec<String> = quotes.into_iter().collect();
+    quotes.sort_by(|one, other| length(other).cmp(&length(one)).then(one.cmp(other)));
+    quotes.truncate(MOST_QUOTES);
+    quotes
 }
 
-/// Whether the check digits of an IBAN are right: as a number, its parts exchanged, it leaves 1 of 97.
-fn is_iban(compact: &str) -> bool {
-    let (head, tail) = compact.split_at(4);
-    let digits = tail.chars().chain(head.chars());
-    let rest = digits
-        .filter_map(|one| one.to_digit(36))
-        .fold(0, |rest, one| {
-            let places = if one > 9 { 100 } else { 10 };
-            (rest * places + one) % 97
-        });
-    rest == 1
+fn ends_sentence(one: char) -> bool {
+    matches!(one, '.' | '!' | '?' | '。' | '！' | '？')
 }
 
-/// The words of a text; each character of a script without spaces is one.
-fn words(text: &str) -> Vec<String> {
+/// Whether a token is one that no other text has by chance: a code, a number longer than a date, an address.
+fn is_telling(token: &str) -> bool {
+    let digits = token.chars().filter(|one| one.is_numeric()).count();
+    let has_letter = token.chars().any(char::is_alphabetic);
+    let is_code = digits >= if has_letter { 1 } else { FEWEST_DIGITS };
+    let is_mail = token
+        .split_once('@')
+        .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+    (length(token) >= SHORTEST_TOKEN && is_code) || is_mail || token.contains("://")
+}
+
+/// A text in the form in which quotes are compared: without case and marks of Markdown, on one line with single spaces.
+fn compared(text: &str) -> String {
     let folded = casefold(text);
-    let mut words: Vec<String> = Vec::new();
-    let mut is_open = false;
+    let mut compared = String::with_capacity(folded.len());
     for one in folded.chars() {
-        let is_part = is_word(one) || one == '-';
-        match words
-            .last_mut()
-            .filter(|_| is_open && is_part && !is_unspaced(one))
-        {
-            Some(word) => word.push(one),
-            None if is_part => words.push(one.to_string()),
-            None => {}
+        if one.is_whitespace() {
+            if !compared.ends_with(' ') {
+                compared.push(' ');
+            }
+        } else if !matches!(one, '*' | '_' | '`' | '~' | '[' | ']' | '#' | '>' | '\\') {
+            compared.push(one);
         }
-        is_open = is_part && !is_unspaced(one);
     }
-    words
+    compared
 }
 
-/// Whether a character is of Han, kana, Thai, Lao, Khmer or Burmese, which are written without spaces.
-fn is_unspaced(one: char) -> bool {
-    matches!(one, '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
-        | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}'
-        | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
-}
-
-fn is_character(word: &str) -> bool {
-    word.chars().next().is_some_and(is_unspaced)
-}
-
-/// Whether a text without spaces has the form of an e-mail address.
-fn is_address(text: &str) -> bool {
-    let parts = text.split_once('@');
-    parts.is_some_and(|(name, host)| {
-        name.ends_with(is_word) && host.trim_end_matches('.').contains('.')
-    })
-}
-
-/// Whether a text without spaces has the form of a password: letters, digits, and a symbol between them.
-fn is_password(text: &str) -> bool {
-    let inner = text.trim_matches(|one| !is_word(one));
-    let has = |is_one: fn(char) -> bool| inner.contains(is_one);
-    length(inner) >= SECRET
-        && has(char::is_alphabetic)
-        && has(char::is_numeric)
-        && inner.contains(OF_PASSWORDS)
-}
-
-/// Whether a character ends a clause of Chinese or Japanese.
-fn is_end_of_clause(one: char) -> bool {
-    matches!(
-        one,
-        '\u{3001}' | '\u{3002}' | '\u{FF01}' | '\u{FF0C}' | '\u{FF1A}' | '\u{FF1B}' | '\u{FF1F}'
-    )
-}
-
-fn has_digits_alone(word: &str) -> bool {
-    word.chars().all(|one| one.is_ascii_digit() || one == '-')
-}
-
-/// Whether words of digits are a phone number, and not a date.
-fn is_phone_number(row: &[String]) -> bool {
-    let digits = |word: &str| word.chars().filter(char::is_ascii_digit).count();
-    let groups: Vec<usize> = row
-        .iter()
-        .flat_map(|word| word.split('-').map(digits))
-        .collect();
-    let is_date = matches!(groups[..], [1..=2, 1..=2, 4] | [4, 1..=2, 1..=2] | [8])
-        && row
-            .iter()
-            .any(|word| word.contains("19") || word.contains("20"));
-    groups.iter().sum::<usize>() >= PHONE && !is_date
-}
-
-fn is_secret(word: &str) -> bool {
-    let has_letter = word.chars().any(|one| is_word(one) && !one.is_numeric());
-    length(word) >= SECRET && has_letter && word.chars().any(char::is_numeric)
-}
-
-fn is_number(word: &str) -> bool {
-    length(word) >= NUMBER && word.chars().any(char::is_numeric)
+/// A text without the punctuation at its ends, which depends on the sentence around it.
+fn bare(text: &str) -> &str {
+    text.trim_matches(|one: char| !one.is_alphanumeric())
 }
 
 impl Documents {
-    /// The paths of the memories that quote a document.
-    pub fn quoting(&self, document: &StoredDocument, own_fields: &HashSet<String>) -> Vec<&str> {
-        let quotes = Quotes::of(document, own_fields);
-        let found = parallel::map(&self.files, |file| quotes.are_in(&file.text));
-        let files = self.files.iter().zip(found).filter(|(_, found)| *found);
-        files.map(|(file, _)| file.path.as_str()).collect()
-    }
-
-    /// Return texts that only a deleted document had: none of the memories has one.
+    /// Return the paths of the memories that quote a document, and texts that only this document had: none of the memories has one.
+    /// Reads each memory once.
     ///
-    /// These are its path, and the beginnings of its longest lines and values of front matter: `SQLite` cuts
+    /// The texts are its path, and the beginnings of its longest lines and values of front matter: `SQLite` cuts
     /// long texts into pages, so a whole one need not be in a file in one piece.
-    pub fn traces(&self, document: &StoredDocument) -> Vec<String> {
-        let lines = document.text.split('\n').map(trimmed);
-        let fields = document.front_matter.iter();
-        let fields = fields.filter(|(key, _)| !OF_MANY.contains(&key.as_str()));
-        let values = fields.filter_map(|(_, value)| value.as_str());
-        let mut long: Vec<&str> = lines
-            .chain(values)
-            .filter(|text| length(text) >= SHORTEST)
-            .collect();
-        long.sort_by(|one, other| length(other).cmp(&length(one)).then(one.cmp(other)));
-        long.dedup();
-        long.truncate(MOST);
-        let mut traces = vec![document.path.clone()];
-        for text in long {
-            let trace = head(text, LONGEST).to_owned();
-            if !traces.contains(&trace) {
-                traces.push(trace);
-            }
-        }
+    pub fn quotes_and_traces(
+        &self,
+        document: &StoredDocument,
+        own_fields: &HashSet<String>,
+    ) -> (Vec<&str>, Vec<String>) {
+        let traces = traces_of(document);
         // A quote across a line end or with mark-up is a trace in an index, which has it as one line of text.
-        let phrases: Vec<String> = traces.iter().map(|trace| words(trace).join(" ")).collect();
-        let known = parallel::map(&self.files, |file| {
-            let said = words(&file.text).join(" ");
-            let is_in = |phrase: &String| said.contains(phrase.as_str());
-            phrases.iter().map(is_in).collect::<Vec<bool>>()
+        let phrases: Vec<String> = traces
+            .iter()
+            .map(|trace| bare(&compared(trace)).to_owned())
+            .collect();
+        let quotes = QUOTES.is_on().then(|| quotes_of(document, own_fields));
+        let quotes = quotes.and_then(|quotes| AhoCorasick::new(quotes).ok());
+        let known = AhoCorasick::new(&phrases).ok();
+        let found = parallel::map(&self.files, |file| {
+            let text = compared(&file.text);
+            let has = quotes.as_ref().is_some_and(|quotes| quotes.is_match(&text));
+            let mut known_here = vec![false; phrases.len()];
+            for trace in known
+                .iter()
+                .flat_map(|known| known.find_overlapping_iter(&text))
+            {
+                known_here[trace.pattern().as_usize()] = true;
+            }
+            (has, known_here)
         });
-        let is_own = |at: usize| known.iter().all(|is_in| !is_in[at]);
-        let kept = traces.iter().enumerate().filter(|(at, _)| is_own(*at));
-        kept.map(|(_, trace)| trace.clone()).collect()
+        let quoting = self.files.iter().zip(&found).filter(|(_, found)| found.0);
+        let quoting = quoting.map(|(file, _)| file.path.as_str()).collect();
+        let is_own =
+            |at: &usize| !phrases[*at].is_empty() && found.iter().all(|(_, known)| !known[*at]);
+        let own = (0..traces.len()).filter(is_own);
+        (quoting, own.map(|at| traces[at].clone()).collect())
     }
 }
 
-/// The numbers of files that cannot be read, each with the error.
-type Unread = Vec<(usize, io::Error)>;
-
-/// Return the numbers of the files that have any of the traces, and of the files that cannot be read. A file that
-/// was removed meanwhile is neither.
-pub fn files_with(files: &[impl AsRef<Path> + Sync], traces: &[String]) -> (Vec<usize>, Unread) {
-    let Ok(automaton) = AhoCorasick::new(traces) else {
-        return (Vec::new(), Vec::new());
-    };
-    let has_any = |file: &Path| -> io::Result<bool> {
-        let mut found = automaton.stream_find_iter(File::open(file)?);
-        found.next().transpose().map(|found| found.is_some())
-    };
-    let found = parallel::map(files, |file| has_any(file.as_ref()));
-    let (mut with, mut unread) = (Vec::new(), Vec::new());
-    for (at, found) in found.into_iter().enumerate() {
-        match found {
-            Ok(true) => with.push(at),
-            Ok(false) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => unread.push((at, error)),
+/// The path of a document, and the beginnings of its longest lines and values of front matter.
+fn traces_of(document: &StoredDocument) -> Vec<String> {
+    let lines = document.text.split('\n').map(trimmed);
+    let fields = document.front_matter.iter();
+    let fields = fields.filter(|(key, _)| !OF_MANY.contains(&key.as_str()));
+    let values = fields.filter_map(|(_, value)| value.as_str());
+    let mut long: Vec<&str> = lines
+        .chain(values)
+        .filter(|text| length(text) >= SHORTEST)
+        .collect();
+    long.sort_by(|one, other| length(other).cmp(&length(one)).then(one.cmp(other)));
+    long.dedup();
+    long.truncate(MOST);
+    let mut traces = vec![document.path.clone()];
+    for text in long {
+        let trace = head(text, LONGEST).to_owned();
+        if !traces.contains(&trace) {
+            traces.push(trace);
         }
     }
-    (with, unread)
+    traces
+}
+
+/// The limits of a search of files: bytes of one file, and of all.
+#[derive(Debug, Clone, Copy)]
+pub struct SearchLimits {
+    /// The size of the largest file that is read.
+    pub one: u64,
+    /// The bytes that are read in all, the smallest files first.
+    pub all: u64,
+}
+
+/// The results of a search of files: indexes into the list of files.
+#[derive(Debug, Default)]
+pub struct SearchedFiles {
+    /// The files with any of the texts.
+    pub with: Vec<usize>,
+    /// The unreadable files, each with the error.
+    pub unread: Vec<(usize, io::Error)>,
+    /// The files beyond a limit, which were not read.
+    pub too_large: Vec<usize>,
+}
+
+/// Look for any of the traces in files. A file that was removed meanwhile has none. Takes linear time.
+pub fn files_with(
+    files: &[impl AsRef<Path> + Sync],
+    traces: &[String],
+    limits: Option<SearchLimits>,
+) -> SearchedFiles {
+    let mut searched = SearchedFiles::default();
+    let Ok(automaton) = AhoCorasick::new(traces) else {
+        return searched;
+    };
+    let (within, too_large) = within_limits(files, limits);
+    searched.too_large = too_large;
+    let has_any = |at: &usize| -> io::Result<bool> {
+        let mut found = automaton.stream_find_iter(File::open(files[*at].as_ref())?);
+        found.next().transpose().map(|found| found.is_some())
+    };
+    for (at, found) in within.iter().zip(parallel::map(&within, has_any)) {
+        match found {
+            Ok(true) => searched.with.push(*at),
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => searched.unread.push((*at, error)),
+        }
+    }
+    searched
+}
+
+/// The numbers of the files within the limits, and of those beyond. A file without a known size is within.
+fn within_limits(
+    files: &[impl AsRef<Path>],
+    limits: Option<SearchLimits>,
+) -> (Vec<usize>, Vec<usize>) {
+    let Some(limits) = limits else {
+        return ((0..files.len()).collect(), Vec::new());
+    };
+    let size = |at: usize| std::fs::metadata(files[at].as_ref()).map_or(0, |file| file.len());
+    let mut sizes: Vec<(u64, usize)> = (0..files.len()).map(|at| (size(at), at)).collect();
+    sizes.sort_unstable();
+    let mut total = 0_u64;
+    let (mut within, mut beyond): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (size, at) in sizes {
+        total = total.saturating_add(size);
+        if size <= limits.one && total <= limits.all {
+            within.push(at);
+        } else {
+            beyond.push(at);
+        }
+    }
+    within.sort_unstable();
+    beyond.sort_unstable();
+    (within, beyond)
 }
 
 #[cfg(test)]
@@ -362,115 +247,52 @@ mod tests {
     }
 
     #[test]
-    fn quotes_are_runs_of_words_whole_lines_and_tokens() {
+    fn a_quote_is_a_line_a_code_or_an_address() {
         let said = document(
             "notes/a.md",
-            "---\ntitle: The pump\n---\n# The pump\n\nThe pump of the well stands behind the old shed.\n\n\
-             Code 4711\n\nKey: a1b2c3d4e5\n",
+            "---\ntitle: The pump of the well\n---\n# The pump of the well\n\nThe pump stands behind the old shed. Its handle is kept at home in the kitchen.\n\n\
+             Key: AB-12345-CD, 2026-04-18\n\nAsk ana.berg@example.org\n\nSee https://a.example/b\n\n- 0049305550134\n\nпод старым камнем у пруда\n",
         );
-        let others = Documents::of(vec![
-            document("b.md", "He said the pump of the well stands there"),
-            document("c.md", "the code 4711!"),
-            document("d.md", "it is A1B2C3D4E5"),
-            document("e.md", "The pump"),
-            document("f.md", "the pump of a well"),
-        ]);
-        assert_eq!(
-            others.quoting(&said, &HashSet::new()),
-            ["b.md", "c.md", "d.md"]
-        );
-    }
-
-    #[test]
-    fn addresses_phone_numbers_and_lines_without_spaces_are_quotes() {
-        let said = document(
-            "notes/a.md",
-            "Ask ana.berg@example.org\n\nor +49 (30) 555-0134\n\nsince 18.04.2026 or 2026-04-18\n\n\
-             会議は火曜日の午後三時に本社の五階で行われます\n",
-        );
-        let others = Documents::of(vec![
-            document("b.md", "Mail: <Ana.Berg@example.org>."),
-            document("c.md", "call 49 30 555-0134 today"),
-            document("d.md", "彼は会議は火曜日の午後三時に本社のと言った"),
-            document("e.md", "born 18.04.2026 and 2026-04-18"),
-            document("f.md", "会議は火曜日に"),
-            document("g.md", "berg@example.org"),
-        ]);
-        assert_eq!(
-            others.quoting(&said, &HashSet::new()),
-            ["b.md", "c.md", "d.md"]
-        );
-    }
-
-    #[test]
-    fn short_lines_and_clauses_of_characters_and_passwords_are_quotes() {
-        let said = document(
-            "notes/a.md",
-            "刺猬住在树篱下面\n\n花园的密码是玫瑰七号，请不要告诉任何人\n\nKey: `x7Qz!9pL` of a-1.md\n\n明天见\n",
-        );
-        let others = Documents::of(vec![
-            document("b.md", "我们发现刺猬住在树篱下面了"),
-            document("c.md", "昨天说花园的密码是玫瑰七号。"),
-            document("d.md", "used x7Qz!9pL, in a-1.md"),
-            document("e.md", "明天见, 请不要告诉任何人"),
-            document("f.md", "x7Qz and a-1.md"),
-        ]);
-        assert_eq!(
-            others.quoting(&said, &HashSet::new()),
-            ["b.md", "c.md", "d.md"]
-        );
-    }
-
-    #[test]
-    fn an_iban_is_a_quote_with_any_spaces() {
-        let said = document(
-            "notes/a.md",
-            "Pay to DE89 3704 0044 0532 0130 00 soon, or to GB82WEST12345698765432.\n",
-        );
-        let others = Documents::of(vec![
-            document("b.md", "iban=de89370400440532013000"),
-            document("c.md", "(GB82 WEST 1234 5698 7654 32)"),
-            document("d.md", "DE88370400440532013000 and DE12 3704 0044"),
-        ]);
-        assert_eq!(others.quoting(&said, &HashSet::new()), ["b.md", "c.md"]);
-    }
-
-    #[test]
-    fn a_long_number_is_a_quote_with_any_spaces() {
-        let said = document(
-            "notes/a.md",
-            "call +49 30 5550134\n\ncard 4111111111111111\n\non 18.04.2026\n",
-        );
-        let others = Documents::of(vec![
-            document("b.md", "0049 30 555-0134"),
-            document("c.md", "4111 1111 1111 1111!"),
-            document("d.md", "4111 1111 1111 and 1111, 18.04.2026"),
-        ]);
-        assert_eq!(others.quoting(&said, &HashSet::new()), ["b.md", "c.md"]);
+        for (text, is_quote) in [
+            (
+                "He says: THE **PUMP**\n> stands  behind the _old_ shed, I think",
+                true,
+            ),
+            ("Its handle is kept at home in the kitchen, he said", true),
+            ("it is ab-12345-cd!", true),
+            ("<Ana.Berg@example.org>", true),
+            ("[there](https://a.example/b)", true),
+            ("call 0049305550134", true),
+            ("Под старым\nкамнем у пруда.", true),
+            ("The pump of the well", false),
+            ("the pump stands behind a shed", false),
+            ("Key: of 2026-04-18", false),
+            ("berg@example.org", false),
+        ] {
+            let others = Documents::of(vec![document("b.md", text)]);
+            let found = others.quotes_and_traces(&said, &HashSet::new()).0;
+            assert_eq!(!found.is_empty(), is_quote, "{text}");
+        }
     }
 
     #[test]
     fn traces_are_in_no_other_memory() {
         let gone = document(
             "notes/a.md",
-            "A line of some length here.\nAnother line that is shared.\n",
+            "A line of some length here.\nAnother line that is shared.\nOne with **bold** words in it.\n================\n",
         );
-        let others = Documents::of(vec![document("b.md", "Another line that is shared.\n")]);
+        let others = Documents::of(vec![
+            document("b.md", "Another line that is shared.\n"),
+            document("c.md", "He said: one with bold\nwords in it"),
+        ]);
         assert_eq!(
-            others.traces(&gone),
+            others.quotes_and_traces(&gone, &HashSet::new()).1,
             ["notes/a.md", "A line of some length here."]
         );
     }
 
     #[test]
-    fn a_quote_with_mark_up_is_no_trace() {
-        let gone = document("notes/a.md", "The vault opens with the blue key.\n");
-        let quote = document("b.md", "He said: the vault **opens** with\nthe blue key\n");
-        assert_eq!(Documents::of(vec![quote]).traces(&gone), ["notes/a.md"]);
-    }
-
-    #[test]
-    fn files_are_searched_in_blocks() {
+    fn files_are_searched_in_blocks_up_to_a_limit() {
         let folder = tempfile::tempdir().unwrap();
         let (with, without) = (folder.path().join("with"), folder.path().join("without"));
         std::fs::write(
@@ -480,11 +302,23 @@ mod tests {
         .unwrap();
         std::fs::write(&without, "the trac e").unwrap();
         let traces = ["the trace".to_owned()];
-        assert_eq!(files_with(&[&with, &without], &traces).0, [0]);
-        assert_eq!(files_with(&[&with, &without], &[]).0, [0_usize; 0]);
+        let with_any = |files: &[&Path], traces: &[String]| files_with(files, traces, None).with;
+        assert_eq!(with_any(&[&with, &without], &traces), [0]);
+        assert_eq!(with_any(&[&with, &without], &[]), [0_usize; 0]);
         let (missing, unreadable) = (folder.path().join("missing"), folder.path().to_path_buf());
-        let (found, unread) = files_with(&[&missing, &unreadable, &with], &traces);
-        assert_eq!(found, [2]);
-        assert_eq!(unread.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [1]);
+        let searched = files_with(&[&missing, &unreadable, &with], &traces, None);
+        assert_eq!(searched.with, [2]);
+        assert_eq!(
+            searched
+                .unread
+                .iter()
+                .map(|(at, _)| *at)
+                .collect::<Vec<_>>(),
+            [1]
+        );
+        for (one, all) in [(70_000, u64::MAX), (u64::MAX, 70_010)] {
+            let searched = files_with(&[&with, &without], &traces, Some(SearchLimits { one, all }));
+            assert_eq!((searched.with, searched.too_large), (vec![], vec![0]));
+        }
     }
 }

@@ -171,7 +171,7 @@ fn remove_lines(text: &mut String, start: usize, end: usize) {
     }
 }
 
-fn parse(block: &str) -> Result<Tree, EditError> {
+fn parse(block: &str) -> Result<Tree<'_>, EditError> {
     Tree::parse(block).map_err(|error| {
         // The block begins on the second line of the file.
         let place = error
@@ -182,7 +182,7 @@ fn parse(block: &str) -> Result<Tree, EditError> {
 }
 
 /// The nodes of a top-level key and its value; None without the key.
-fn find(tree: &Tree, key: &str) -> Result<Option<(usize, usize)>, EditError> {
+fn find(tree: &Tree<'_>, key: &str) -> Result<Option<(usize, usize)>, EditError> {
     let Some(root) = tree.root else {
         return Ok(None);
     };
@@ -207,7 +207,7 @@ fn find(tree: &Tree, key: &str) -> Result<Option<(usize, usize)>, EditError> {
 }
 
 /// The node of a list that is not empty, and those of its items; None for any other value.
-fn list_node<'a>(tree: &'a Tree, key: &str) -> Result<Option<(usize, &'a [usize])>, EditError> {
+fn list_node<'a>(tree: &'a Tree<'_>, key: &str) -> Result<Option<(usize, &'a [usize])>, EditError> {
     let Some((_, value)) = find(tree, key)? else {
         return Ok(None);
     };
@@ -218,7 +218,7 @@ fn list_node<'a>(tree: &'a Tree, key: &str) -> Result<Option<(usize, &'a [usize]
 }
 
 /// The offset at which the text of a node ends; for a block, that of its last part.
-fn end_of(tree: &Tree, node: usize) -> usize {
+fn end_of(tree: &Tree<'_>, node: usize) -> usize {
     let last = match &tree.nodes[node].content {
         NodeContent::List(items) => items.last().copied(),
         NodeContent::Mapping(entries) => entries.last().map(|(_, value)| *value),

@@ -105,6 +105,15 @@ fn float_text(number: f64) -> String {
     }
 }
 
+/// The number that a value is, or that its text says: `1.50` is text, because it would be written as `1.5`.
+pub fn number_of(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_f64(),
+    };
+    number.filter(|number: &f64| number.is_finite())
+}
+
 /// A value as JSON on one line, with spaces.
 pub fn json_text(value: &Value) -> String {
     python_json(value, ", ", ": ")

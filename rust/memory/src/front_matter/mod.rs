@@ -5,12 +5,9 @@
 
 mod change;
 mod edit;
-mod flow_lines;
 mod json;
 mod nodes;
 mod scalars;
-mod simple;
-mod surrogates;
 mod yaml;
 
 use serde_json::{Map, Value};
@@ -18,7 +15,7 @@ use serde_json::{Map, Value};
 pub use change::{Changes, ListChange, changed};
 pub use edit::{render_front_matter, yaml_value};
 pub use json::fields_length;
-pub(crate) use json::{json_text, number_text};
+pub(crate) use json::{json_text, number_of, number_text};
 pub use nodes::YamlError;
 pub use yaml::load;
 
@@ -95,7 +92,7 @@ impl FrontMatter {
             return Self::unread(unclosed(lines)).with_scope(lines);
         };
         let block = &lines[1..end];
-        match yaml::load_lines(block) {
+        match yaml::load(&block.join("\n")) {
             Ok(Value::Object(fields)) => Self {
                 fields,
                 body_start: end + 1,
@@ -366,11 +363,13 @@ fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize
             continue;
         };
         let has_more = lines[1..].iter().any(|line| !text::is_blank(line));
+        let is_open = has_more && value.starts_with(['[', '{']);
         let read = match (has_more, value) {
             (true, "") if as_text => value_below(lines, key).or_else(|| items_below(lines)),
+            (true, _) if is_open => load_brackets(value, &lines[1..]),
             (true, _) => value_below(lines, key),
             (false, "") => continue,
-            (false, value) => match yaml::load_value(value) {
+            (false, value) => match yaml::load(value) {
                 // A text with a colon. A mapping in braces is one.
                 Ok(Value::Object(_)) if !value.starts_with('{') => Some(value.into()),
                 read => read.ok(),
@@ -378,7 +377,7 @@ fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize
         };
         if let Some(value) = read {
             fields.insert(key.to_owned(), value);
-        } else if as_text && !value.is_empty() {
+        } else if as_text && !matches!(value, "" | "[" | "{") {
             fields.insert(key.to_owned(), as_written(value));
             unread.extend(entry.skip(1));
         } else {
@@ -412,10 +411,17 @@ fn as_written(value: &str) -> Value {
 
 /// The value of a field with the lines below it; None if they are not valid YAML.
 fn value_below(lines: &[&str], key: &str) -> Option<Value> {
-    match yaml::load_lines(lines) {
+    match yaml::load(&lines.join("\n")) {
         Ok(Value::Object(mut fields)) => fields.remove(key),
         _ => None,
     }
+}
+
+/// The value of brackets that end on a later line, which may begin at the margin.
+fn load_brackets(value: &str, below: &[&str]) -> Option<Value> {
+    let lines = [value].into_iter().chain(below.iter().copied());
+    let lines: Vec<&str> = lines.map(text::trimmed).collect();
+    yaml::load(&lines.join(" ")).ok()
 }
 
 /// The items of a list below a key, one a line, of which some are not valid YAML: these are texts. None for other lines.
@@ -427,7 +433,7 @@ fn items_below(lines: &[&str]) -> Option<Value> {
         let spaces = line.len() - row.len();
         let item = text::trimmed(row.strip_prefix("- ")?);
         (*indent.get_or_insert(spaces) == spaces)
-            .then(|| yaml::load_value(item).unwrap_or_else(|_| item.into()))
+            .then(|| yaml::load(item).unwrap_or_else(|_| item.into()))
     });
     items.collect()
 }
@@ -436,20 +442,23 @@ fn items_below(lines: &[&str]) -> Option<Value> {
 fn entries(block: &[&str]) -> Vec<std::ops::Range<usize>> {
     let mut entries = Vec::new();
     let mut start = 0;
-    let mut is_field = false;
+    let (mut is_field, mut is_open) = (false, false);
     for (at, line) in block.iter().enumerate() {
         let continues = text::is_blank(line)
             || line.starts_with([' ', '\t', '#'])
             || line.starts_with("- ")
-            || line.starts_with("-\t");
-        if at > start && is_field && continues {
-            continue;
+            || line.starts_with("-\t")
+            || (is_open && key_line(line).is_none());
+        if at == start || !is_field || !continues {
+            if at > start {
+                entries.push(start..at);
+            }
+            start = at;
+            let field = key_line(line);
+            is_field = field.is_some();
+            is_open = field.is_some_and(|(_, value)| value.starts_with(['[', '{']));
         }
-        if at > start {
-            entries.push(start..at);
-        }
-        start = at;
-        is_field = key_line(line).is_some();
+        is_open &= !text::trimmed_end(line).ends_with([']', '}']);
     }
     if start < block.len() {
         entries.push(start..block.len());

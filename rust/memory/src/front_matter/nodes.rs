@@ -1,11 +1,10 @@
 //! A YAML block as a tree of nodes, with the positions that edits need.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
-use super::{flow_lines, surrogates};
 use crate::text;
 
 /// The most characters of a block that is read.
@@ -45,16 +44,18 @@ impl YamlError {
         }
     }
 
-    fn of_parser(error: &ScanError) -> Self {
-        let line = error.marker().line().saturating_sub(1);
+    fn of_parser(error: &ScanError, block: &str) -> Self {
+        // The parser reports the end of the block as a separate line.
+        let last = block.matches('\n').count();
+        let line = error.marker().line().saturating_sub(1).min(last);
         Self::new(error.info(), Some(line))
     }
 }
 
 /// The parts of a node.
-pub enum NodeContent {
+pub enum NodeContent<'a> {
     /// A text, and whether it is written without quotes.
-    Scalar { text: String, is_plain: bool },
+    Scalar { text: Cow<'a, str>, is_plain: bool },
     /// The nodes of a list.
     List(Vec<usize>),
     /// The nodes of keys and values.
@@ -62,8 +63,8 @@ pub enum NodeContent {
 }
 
 /// A value. An alias is the node of its anchor.
-pub struct Node {
-    pub content: NodeContent,
+pub struct Node<'a> {
+    pub content: NodeContent<'a>,
     /// The suffix of a core tag (`!!int`), `!` alone, or a tag that is not known.
     pub tag: Option<String>,
     /// Whether an anchor or a tag precedes the value.
@@ -82,45 +83,22 @@ pub struct Node {
 }
 
 /// The nodes of a block; `root` is None for one without a value.
-pub struct Tree {
-    pub nodes: Vec<Node>,
+pub struct Tree<'a> {
+    pub nodes: Vec<Node<'a>>,
     pub root: Option<usize>,
     /// The reason for which the aliases of the block cannot be written out.
     pub problem: Option<YamlError>,
 }
 
-impl Tree {
+impl<'a> Tree<'a> {
     /// Parse a block. Takes linear time.
-    pub fn parse(block: &str) -> Result<Self, YamlError> {
+    pub fn parse(block: &'a str) -> Result<Self, YamlError> {
         check_size(block)?;
         check_characters(block)?;
-        let offsets = if block.is_ascii() {
-            Vec::new()
-        } else {
-            block.char_indices().map(|(at, _)| at).collect()
-        };
-        Self::parse_text(block, block, offsets)
-            .or_else(|error| {
-                let Some((text, offsets)) = flow_lines::indented(block) else {
-                    return Err(error);
-                };
-                Self::parse_text(block, &text, offsets).map_err(|_| error)
-            })
-            .map_err(|mut error| {
-                // The parser reports the end of the block as a separate line.
-                let last = block.matches('\n').count();
-                error.line = error.line.map(|line| line.min(last));
-                error
-            })
-    }
-
-    /// Parse the text of a block, of whose characters `offsets` are those in the block.
-    fn parse_text(block: &str, text: &str, offsets: Vec<usize>) -> Result<Self, YamlError> {
-        let text = surrogates::hide(text);
-        let mut builder = Builder::new(block, offsets, matches!(text, Cow::Owned(_)));
-        let mut parser = Parser::new_from_str(&text);
+        let mut builder = Builder::new(block);
+        let mut parser = Parser::new_from_str(block);
         while let Some(event) = parser.next_event() {
-            let (event, span) = event.map_err(|error| YamlError::of_parser(&error))?;
+            let (event, span) = event.map_err(|error| YamlError::of_parser(&error, block))?;
             builder.add(event, span)?;
         }
         Ok(Self {
@@ -128,23 +106,6 @@ impl Tree {
             root: builder.root,
             problem: builder.problem,
         })
-    }
-
-    /// Reject a mapping that has a key twice.
-    pub fn check_duplicates(&self, node: usize) -> Result<(), YamlError> {
-        let NodeContent::Mapping(entries) = &self.nodes[node].content else {
-            return Ok(());
-        };
-        let mut keys = HashSet::with_capacity(entries.len());
-        for &(key, _) in entries {
-            if let Some(text) = self.text(key)
-                && !keys.insert(text)
-            {
-                let problem = format!("found duplicate key \"{text}\"");
-                return Err(YamlError::new(problem, Some(self.nodes[key].line)));
-            }
-        }
-        Ok(())
     }
 
     /// The text of a scalar; None for a collection.
@@ -158,18 +119,12 @@ impl Tree {
 
 /// Reject a block that is too long, or in which brackets nest too deep.
 fn check_size(block: &str) -> Result<(), YamlError> {
-    check_length(block)?;
-    if bracket_depth(block) > DEPTH_LIMIT {
-        return Err(too_deep());
-    }
-    Ok(())
-}
-
-/// Reject a block that is too long.
-pub fn check_length(block: &str) -> Result<(), YamlError> {
     if block.len() > LIMIT && text::length(block) > LIMIT {
         let problem = format!("it is longer than {} KiB", LIMIT / 1024);
         return Err(YamlError::new(problem, None));
+    }
+    if bracket_depth(block) > DEPTH_LIMIT {
+        return Err(too_deep());
     }
     Ok(())
 }
@@ -221,11 +176,9 @@ struct OpenCollection {
 /// Builds the tree from the events of the parser.
 struct Builder<'a> {
     block: &'a str,
-    /// Whether escapes of surrogates were replaced before parsing.
-    has_surrogates: bool,
     /// The offset in bytes of each character that the parser reads; empty if it is the same.
     offsets: Vec<usize>,
-    nodes: Vec<Node>,
+    nodes: Vec<Node<'a>>,
     open: Vec<OpenCollection>,
     /// The node of each anchor; None while it is open.
     anchors: HashMap<usize, Option<usize>>,
@@ -235,11 +188,16 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(block: &'a str, offsets: Vec<usize>, has_surrogates: bool) -> Self {
+    fn new(block: &'a str) -> Self {
+        let is_ascii = block.is_ascii();
+        let offsets = block.char_indices().map(|(at, _)| at);
         Self {
             block,
-            has_surrogates,
-            offsets,
+            offsets: if is_ascii {
+                Vec::new()
+            } else {
+                offsets.collect()
+            },
             nodes: Vec::new(),
             open: Vec::new(),
             anchors: HashMap::new(),
@@ -258,7 +216,7 @@ impl<'a> Builder<'a> {
         self.offsets.get(index).copied().unwrap_or(end)
     }
 
-    fn add(&mut self, event: Event<'_>, span: Span) -> Result<(), YamlError> {
+    fn add(&mut self, event: Event<'a>, span: Span) -> Result<(), YamlError> {
         match event {
             Event::DocumentStart(_) => {
                 self.documents += 1;
@@ -268,7 +226,7 @@ impl<'a> Builder<'a> {
                 }
             }
             Event::Scalar(text, style, anchor, tag) => {
-                let text = self.scalar_text(text, style, span)?;
+                let text = self.scalar_text(text, style, span);
                 let is_plain = style == ScalarStyle::Plain;
                 let node = self.node(NodeContent::Scalar { text, is_plain }, anchor, tag, span);
                 if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
@@ -290,34 +248,21 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn scalar_text(
-        &self,
-        text: Cow<'_, str>,
-        style: ScalarStyle,
-        span: Span,
-    ) -> Result<String, YamlError> {
-        let end = self.offset(span.end.index());
+    fn scalar_text(&self, text: Cow<'a, str>, style: ScalarStyle, span: Span) -> Cow<'a, str> {
         let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-        let last_line = self.block.rsplit('\n').next().unwrap_or("");
-        if is_block && end == self.block.len() && !text::is_blank(last_line) {
-            // The parser adds the line end that the last line of the block does not have.
-            let text = text.strip_suffix('\n').unwrap_or(&text);
-            return Ok(text.to_owned());
+        if is_block && self.offset(span.end.index()) == self.block.len() {
+            let last_line = self.block.rsplit('\n').next().unwrap_or("");
+            if !text::is_blank(last_line) {
+                // The parser adds the line end that the last line of the block does not have.
+                return text.strip_suffix('\n').unwrap_or(&text).to_owned().into();
+            }
         }
-        if !self.has_surrogates {
-            return Ok(text.into_owned());
-        }
-        let source = &self.block[self.offset(span.start.index())..self.offset(span.end.index())];
-        let is_escaped = style == ScalarStyle::DoubleQuoted;
-        surrogates::show(&text, source, is_escaped).ok_or_else(|| {
-            let line = span.start.line().saturating_sub(1);
-            YamlError::new("it has an escape of half a surrogate pair", Some(line))
-        })
+        text
     }
 
     fn node(
         &mut self,
-        content: NodeContent,
+        content: NodeContent<'a>,
         anchor: usize,
         tag: Option<Cow<'_, Tag>>,
         span: Span,
@@ -344,7 +289,7 @@ impl<'a> Builder<'a> {
 
     fn start(
         &mut self,
-        content: NodeContent,
+        content: NodeContent<'a>,
         anchor: usize,
         tag: Option<Cow<'_, Tag>>,
         span: Span,
@@ -399,7 +344,7 @@ impl<'a> Builder<'a> {
         self.problem.get_or_insert(YamlError::of_aliases(problem));
         // The value needs a placeholder, or keys would become values.
         let nothing = NodeContent::Scalar {
-            text: String::new(),
+            text: Cow::Borrowed(""),
             is_plain: true,
         };
         let node = self.node(nothing, 0, None, Span::default());

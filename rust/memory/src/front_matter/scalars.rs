@@ -1,19 +1,9 @@
-//! The values of scalars: YAML 1.2, with dates, exponents and long numbers as text.
+//! The values of scalars: YAML 1.2, with dates and every number that would be written in another way as text.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
+use hedgerow_engine::calendar::iso_date_time;
 use serde_json::{Number, Value};
 
-use crate::text;
-
-/// A number with more characters is text: nothing that it is stored in could hold it.
-const LONGEST_NUMBER: usize = 40;
-
-static DATE_TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"^([0-9]{4})-([0-9][0-9]?)-([0-9][0-9]?)(?:[Tt]|[ \t]+)([0-9][0-9]?):([0-9]{2}):([0-9]{2})(\.[0-9]*)?[ \t]*(Z|[-+][0-9][0-9]?(?::?[0-9]{2})?)?$";
-    Regex::new(pattern).ok()
-});
+use super::number_text;
 
 /// The value of a scalar without quotes and without a tag.
 pub fn plain(text: &str) -> Value {
@@ -29,16 +19,10 @@ pub fn plain(text: &str) -> Value {
                 _ => text.into(),
             };
         }
-        Some(b'0'..=b'9' | b'-' | b'+' | b'.' | b'_') => {}
+        Some(b'0'..=b'9' | b'-') => {}
         Some(_) => return text.into(),
     }
-    if let Some(value) = decimal(text) {
-        return value;
-    }
-    if let Some(value) = whole(text) {
-        return value;
-    }
-    Value::String(iso_time(text))
+    number(text).map_or_else(|| Value::String(iso_time(text)), Value::Number)
 }
 
 /// The value of a scalar with a core tag; None if the text is not of that type.
@@ -51,139 +35,35 @@ pub fn tagged(text: &str, tag: &str) -> Option<Value> {
             "no" | "n" | "false" | "off" => Some(Value::Bool(false)),
             _ => None,
         },
-        "int" => whole(text),
-        "float" => decimal(text).or_else(|| {
-            // A whole number as a decimal one.
-            let number: f64 = text.replace('_', "").parse().ok()?;
-            if text.to_lowercase().contains('e') || text::length(text) > LONGEST_NUMBER {
-                return Some(text.into());
-            }
-            Number::from_f64(number).map(Value::Number)
-        }),
+        "int" => text.parse::<i64>().ok().map(Value::from),
+        "float" => Number::from_f64(text.parse().ok()?).map(Value::Number),
         "timestamp" => Some(Value::String(iso_time(text))),
         _ => None,
     }
 }
 
-/// A number with a point, `.inf` or `.nan`; as text if it has an exponent or cannot be JSON.
-fn decimal(text: &str) -> Option<Value> {
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    match unsigned {
-        ".inf" | ".Inf" | ".INF" => {
-            let sign = if text.starts_with('-') { "-" } else { "" };
-            return Some(Value::String(format!("{sign}inf")));
-        }
-        ".nan" | ".NaN" | ".NAN" if unsigned.len() == text.len() => return Some("nan".into()),
-        _ => {}
-    }
-    let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
-        Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
-        None => (unsigned, None),
-    };
-    let is_digits = |digits: &str| {
-        digits
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'_')
-    };
-    let (before, after) = match mantissa.split_once('.') {
-        Some((before, after)) => (before, Some(after)),
-        None => (mantissa, None),
-    };
-    let has_digits = mantissa.bytes().any(|byte| byte.is_ascii_digit());
-    let is_number = has_digits
-        && !before.starts_with('_')
-        && is_digits(before)
-        && after.is_none_or(is_digits)
-        && (after.is_some() || exponent.is_some());
-    if !is_number {
+/// A number that is written as it is here. None for any other, as `007`, `1.10`, `0x1F` and `1e3`: its text tells more.
+fn number(text: &str) -> Option<Number> {
+    let is_of_number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    if !text.bytes().all(is_of_number) {
         return None;
     }
-    if exponent.is_some() || text::length(text) > LONGEST_NUMBER {
-        return Some(text.into());
-    }
-    let number: f64 = text.replace('_', "").parse().ok()?;
-    Number::from_f64(number).map(Value::Number)
-}
-
-/// A whole number; as text if it has more than 64 bits.
-fn whole(text: &str) -> Option<Value> {
-    let (sign, unsigned) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", text.strip_prefix('+').unwrap_or(text)),
+    let number = match text.parse::<i64>() {
+        Ok(number) => Number::from(number),
+        Err(_) => Number::from_f64(text.parse().ok()?)?,
     };
-    let (base, digits) = match unsigned.get(..2) {
-        Some("0b") => (2, &unsigned[2..]),
-        Some("0o") => (8, &unsigned[2..]),
-        Some("0x") => (16, &unsigned[2..]),
-        _ => (10, unsigned),
-    };
-    if !digits.chars().all(|one| one == '_' || one.is_digit(base)) {
-        return None;
-    }
-    if text::length(text) > LONGEST_NUMBER {
-        return Some(text.into());
-    }
-    let digits = digits.replace('_', "");
-    if digits.is_empty() {
-        return None;
-    }
-    let written = decimal_digits(&digits, base);
-    let number = format!("{sign}{written}");
-    match number.parse::<i64>() {
-        Ok(number) => Some(number.into()),
-        Err(_) => Some(Value::String(number)),
-    }
-}
-
-/// The digits in base 10 of a number of at most 40 digits in another base.
-fn decimal_digits(digits: &str, base: u32) -> String {
-    // The digits in base 10, the last one first.
-    let mut number: Vec<u32> = vec![0];
-    for digit in digits.chars().filter_map(|digit| digit.to_digit(base)) {
-        let mut carry = digit;
-        for place in &mut number {
-            let value = *place * base + carry;
-            *place = value % 10;
-            carry = value / 10;
-        }
-        while carry > 0 {
-            number.push(carry % 10);
-            carry /= 10;
-        }
-    }
-    while number.len() > 1 && number.last() == Some(&0) {
-        number.pop();
-    }
-    let digits = number.iter().rev();
-    digits
-        .filter_map(|digit| char::from_digit(*digit, 10))
-        .collect()
+    (number_text(&number) == text).then_some(number)
 }
 
 /// Return a date-time as ISO 8601; any other text unchanged. A date is in this form already.
 fn iso_time(text: &str) -> String {
-    let found = DATE_TIME
-        .as_ref()
-        .and_then(|pattern| pattern.captures(text));
-    let Some(found) = found else {
-        return text.to_owned();
-    };
-    let part = |number: usize| found.get(number).map_or("", |part| part.as_str());
-    let zone = part(8);
-    if zone.len() > 3 && !zone.contains(':') {
-        // No zone of YAML.
+    // Most times are those of memories, which are written in this form.
+    let written = b"0000-00-00T00:00:00.000Z";
+    let is_of = |(byte, form): (&u8, &u8)| byte == form || (*form == b'0' && byte.is_ascii_digit());
+    if text.len() == written.len() && text.as_bytes().iter().zip(written).all(is_of) {
         return text.to_owned();
     }
-    let fraction = part(7).trim_end_matches('.');
-    format!(
-        "{}-{:0>2}-{:0>2}T{:0>2}:{}:{}{fraction}{zone}",
-        part(1),
-        part(2),
-        part(3),
-        part(4),
-        part(5),
-        part(6),
-    )
+    iso_date_time(text).unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -195,18 +75,8 @@ mod tests {
     fn plain_scalars_have_the_types_of_yaml() {
         for (text, value) in [
             ("12", json!(12)),
-            ("-0", json!(0)),
-            ("007", json!(7)),
-            ("0o17", json!(15)),
-            ("0x1F", json!(31)),
-            ("1_000", json!(1000)),
-            ("9223372036854775808", json!("9223372036854775808")),
-            ("0xffffffffffffffffffff", json!("1208925819614629174706175")),
-            ("1.", json!(1.0)),
-            (".5", json!(0.5)),
-            ("1.2.3", json!("1.2.3")),
-            ("1e3", json!("1e3")),
-            ("-.inf", json!("-inf")),
+            ("-5", json!(-5)),
+            ("1.5", json!(1.5)),
             ("yes", json!("yes")),
             ("True", json!(true)),
             ("", json!(null)),
@@ -220,6 +90,41 @@ mod tests {
             ),
         ] {
             assert_eq!(plain(text), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_would_be_written_in_another_way_is_text() {
+        for text in [
+            "007",
+            "-0",
+            "+5",
+            "0o17",
+            "0x1F",
+            "1_000",
+            "1.",
+            ".5",
+            "1.10",
+            "1.2.3",
+            "1e3",
+            "-.inf",
+            ".nan",
+            "9223372036854775808",
+            "100000000000000000.0",
+            "0.00001",
+            "-",
+            "2026-04-18",
+        ] {
+            assert_eq!(plain(text), json!(text));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn numbers_are_read_as_they_are_written(whole: i64, decimal in -1e15..1e15_f64) {
+            for number in [Number::from(whole), Number::from_f64(decimal).unwrap()] {
+                proptest::prop_assert_eq!(plain(&number_text(&number)), Value::Number(number));
+            }
         }
     }
 }

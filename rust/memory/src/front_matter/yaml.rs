@@ -4,28 +4,10 @@
 
 use serde_json::{Map, Value};
 
-use super::nodes::{NodeContent, Tree, YamlError, check_length};
-use super::{scalars, simple};
+use super::nodes::{NodeContent, Tree, YamlError};
+use super::scalars;
 
-/// Read the lines of a block.
-pub fn load_lines(lines: &[&str]) -> Result<Value, YamlError> {
-    let text = lines.join("\n");
-    check_length(&text)?;
-    match simple::fields(lines) {
-        Some(fields) if !fields.is_empty() => Ok(Value::Object(fields)),
-        _ => load(&text),
-    }
-}
-
-/// Read the value of one line.
-pub fn load_value(text: &str) -> Result<Value, YamlError> {
-    match simple::value(text) {
-        Some(value) => Ok(value),
-        None => load(text),
-    }
-}
-
-/// Read YAML with the parser.
+/// Read YAML.
 pub fn load(text: &str) -> Result<Value, YamlError> {
     let tree = Tree::parse(text)?;
     if let Some(problem) = tree.problem {
@@ -37,12 +19,12 @@ pub fn load(text: &str) -> Result<Value, YamlError> {
     }
 }
 
-/// The merged entries of a mapping, and its own: keys as text and the nodes of values.
-type MappingEntries<'a> = (Vec<(&'a str, usize)>, Vec<(&'a str, usize)>);
+/// The merged entries of a mapping, and its own: the nodes of keys and values.
+type MappingEntries = (Vec<(usize, usize)>, Vec<(usize, usize)>);
 
 /// Makes plain data of a tree whose size with aliases is within the limits.
 struct YamlReader<'a> {
-    tree: &'a Tree,
+    tree: &'a Tree<'a>,
 }
 
 impl YamlReader<'_> {
@@ -52,7 +34,7 @@ impl YamlReader<'_> {
             (NodeContent::Scalar { text, is_plain }, None) => Ok(if *is_plain {
                 scalars::plain(text)
             } else {
-                text.as_str().into()
+                text.as_ref().into()
             }),
             (NodeContent::Scalar { text, .. }, Some(tag)) => {
                 let value = scalars::tagged(text, tag);
@@ -94,29 +76,31 @@ impl YamlReader<'_> {
 
     fn mapping(&self, node: usize) -> Result<Map<String, Value>, YamlError> {
         let (merged, own) = self.entries(node)?;
-        let mut fields = Map::new();
-        if merged.is_empty() {
-            self.tree.check_duplicates(node)?;
+        let mut fields = Map::with_capacity(own.len());
+        let has_merged = !merged.is_empty();
+        for (key, value) in merged {
+            fields.insert(self.key(key)?.to_owned(), self.value(value)?);
         }
-        for (key, value) in merged.into_iter().chain(own) {
-            fields.insert(key.to_owned(), self.value(value)?);
+        for (key, value) in own {
+            let text = self.key(key)?;
+            let replaced = fields.insert(text.to_owned(), self.value(value)?);
+            if replaced.is_some() && !has_merged {
+                return Err(self.error(key, format!("found duplicate key \"{text}\"")));
+            }
         }
         Ok(fields)
     }
 
     /// The entries of a mapping, those that it merges (`<<`) in the order in which they are replaced.
-    fn entries(&self, node: usize) -> Result<MappingEntries<'_>, YamlError> {
+    fn entries(&self, node: usize) -> Result<MappingEntries, YamlError> {
         let (mut merged, mut own) = (Vec::new(), Vec::new());
         let NodeContent::Mapping(entries) = &self.tree.nodes[node].content else {
             return Err(self.error(node, "only mappings can be merged"));
         };
         let mut is_merged = false;
         for &(key, value) in entries {
-            let Some(text) = self.tree.text(key) else {
-                return Err(self.error(key, "a key is not text"));
-            };
             if !self.is_merge(key) {
-                own.push((text, value));
+                own.push((key, value));
                 continue;
             }
             if is_merged {
@@ -128,6 +112,11 @@ impl YamlReader<'_> {
         Ok((merged, own))
     }
 
+    fn key(&self, node: usize) -> Result<&str, YamlError> {
+        let text = self.tree.text(node);
+        text.ok_or_else(|| self.error(node, "a key is not text"))
+    }
+
     fn is_merge(&self, key: usize) -> bool {
         let node = &self.tree.nodes[key];
         let is_sign =
@@ -136,7 +125,7 @@ impl YamlReader<'_> {
     }
 
     /// The entries of a mapping or a list of mappings; the first of a list has the last word.
-    fn merged(&self, node: usize) -> Result<Vec<(&str, usize)>, YamlError> {
+    fn merged(&self, node: usize) -> Result<Vec<(usize, usize)>, YamlError> {
         let sources = match &self.tree.nodes[node].content {
             NodeContent::List(items) => items.iter().rev().copied().collect(),
             _ => vec![node],

@@ -24,7 +24,6 @@ const KEYWORDS: Needs = Needs {
     turns: false,
     keywords: true,
     vectors: false,
-    sparse: false,
     group_by: None,
     slugs: false,
 };

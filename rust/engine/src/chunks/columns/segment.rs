@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use super::marks::Marks;
 use super::value_key::{TEXT, text_key, text_of};
-use crate::chunks::filters::{Comparison, Instant, instant};
+use crate::calendar::{Instant, instant};
+use crate::chunks::filters::Comparison;
 use crate::chunks::row_set::RowSet;
 use crate::error::Result;
 use crate::interrupt;

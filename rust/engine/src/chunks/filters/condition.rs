@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::dates::{self, Instant};
 use super::field::{Field, TestedChunk};
 use super::json::{comparable, compare};
+use crate::calendar::{Instant, instant};
 use crate::text::glob::Glob;
 
 /// A condition on a chunk.
@@ -177,8 +177,8 @@ impl Test {
             }
             Self::Date(comparison, wanted) => value
                 .as_str()
-                .and_then(dates::instant)
-                .is_some_and(|instant| comparison.holds(instant.cmp(wanted))),
+                .and_then(instant)
+                .is_some_and(|found| comparison.holds(found.cmp(wanted))),
             Self::Glob(glob) => value.as_str().is_some_and(|text| glob.matches(text)),
             Self::Prefix(prefix) => value.as_str().is_some_and(|text| text.starts_with(prefix)),
             Self::Contains(_) | Self::Equal(_) => false,

@@ -1,7 +1,6 @@
 //! Conditions on chunks, applied before ranking (spec/filters.md).
 
 mod condition;
-mod dates;
 mod field;
 mod filter;
 mod functions;
@@ -12,7 +11,6 @@ mod rows;
 mod where_and_period;
 
 pub(crate) use condition::{Comparison, Condition, Test};
-pub(crate) use dates::{Instant, civil, day, instant, iso_day};
 pub(crate) use field::{Field, TestedChunk};
 pub use filter::Filters;
 pub(super) use functions::{damaged, register, to_json};

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::condition::{Comparison, Condition, Test, ValueSet};
-use super::dates::{self, Instant};
 use super::field::Field;
 use super::problem::{JOINS, OPERATORS, Place, check_plain, kind, list, object, some, unknown};
+use crate::calendar::{self, Instant};
 use crate::error::Result;
 use crate::text::glob::{BadGlob, Glob};
 use crate::text::normalise::forms;
@@ -330,7 +330,7 @@ fn date(value: &Value, place: Place<'_>) -> Result<Option<Instant>> {
         return Ok(None);
     };
     let text = date.as_str().filter(|_| map.len() == 1);
-    let instant = text.and_then(dates::instant);
+    let instant = text.and_then(calendar::instant);
     let wrong = "is no date; write {\"$date\": \"2024-03-05\"}, with a time if need be, as in \
                  \"2024-03-05T14:30:00+01:00\"";
     instant.map(Some).ok_or_else(|| place.error(wrong))

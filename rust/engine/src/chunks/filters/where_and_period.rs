@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::condition::Condition;
-use super::dates;
 use super::field::Field;
 use super::parse;
+use crate::calendar;
 use crate::error::{Error, ErrorCode, Result};
 
 /// Conditions in the form that Mongo made common.
@@ -69,7 +69,7 @@ impl Period {
         let mut operators = Map::new();
         for (name, operator, date) in [("after", "$gte", &after), ("before", "$lt", &before)] {
             let Some(text) = date else { continue };
-            if dates::instant(text).is_none() {
+            if calendar::instant(text).is_none() {
                 return Err(error(format!(
                     "{name} must be a date such as \"2024-03-05\" or \
                      \"2024-03-05T14:30:00+01:00\", not {text:?}"

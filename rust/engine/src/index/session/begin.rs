@@ -59,13 +59,13 @@ impl Index {
         }
     }
 
-    /// Wait until the needed data is in memory, and later than `seen`. Vectors may be unreadable, of either kind.
+    /// Wait until the needed data is in memory, and later than `seen`. Vectors may be unreadable.
     fn loaded(
         &self,
         needs: Needs<'_>,
         groups: Option<&Cache<Paths>>,
         seen: Option<i64>,
-    ) -> Result<LoadedVectors> {
+    ) -> Result<Result<()>> {
         if needs.keywords {
             self.ranker.load()?;
         }
@@ -81,10 +81,13 @@ impl Index {
         if needs.slugs {
             self.slugs.wait_for_newer(seen)?;
         }
-        Ok(LoadedVectors {
-            dense: unless_interrupted(needs.vectors, || self.matrices.wait_for_newer(seen))?,
-            sparse: unless_interrupted(needs.sparse, || self.sparse.wait_for_newer(seen))?,
-        })
+        if !needs.vectors {
+            return Ok(Ok(()));
+        }
+        match self.matrices.wait_for_newer(seen) {
+            Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
+            loaded => Ok(loaded),
+        }
     }
 
     /// Return the cache of the groups of a grouping. Returns an error if the key is not declared.
@@ -125,19 +128,12 @@ impl Index {
         generation: i64,
         needs: Needs<'_>,
         groups: Option<&Cache<Paths>>,
-        loaded: &LoadedVectors,
+        loaded: &Result<()>,
         waits: bool,
     ) -> rusqlite::Result<Option<Session<'a>>> {
         let matrix = needed(needs.vectors, || {
-            let found = loaded.dense.clone().and_then(|()| {
+            let found = loaded.clone().and_then(|()| {
                 let found = self.matrices.current(connection, generation, waits);
-                found.map_err(|error| self.database.map_error(error))
-            });
-            Ok(found.transpose())
-        })?;
-        let sparse = needed(needs.sparse, || {
-            let found = loaded.sparse.clone().and_then(|()| {
-                let found = self.sparse.current(connection, generation, waits);
                 found.map_err(|error| self.database.map_error(error))
             });
             Ok(found.transpose())
@@ -164,12 +160,9 @@ impl Index {
         let slugs = needed(needs.slugs, || {
             self.slugs.current(connection, generation, waits)
         })?;
-        let (Some(keywords), Some(matrix), Some(sparse), Some(paths)) =
-            (keywords, matrix, sparse, paths)
+        let (Some(keywords), Some(matrix), Some(paths), Some(neighbors), Some(turns), Some(slugs)) =
+            (keywords, matrix, paths, neighbors, turns, slugs)
         else {
-            return Ok(None);
-        };
-        let (Some(neighbors), Some(turns), Some(slugs)) = (neighbors, turns, slugs) else {
             return Ok(None);
         };
         let (paths, groups) = if needs.groups_late() {
@@ -187,7 +180,6 @@ impl Index {
             generation,
             keywords,
             matrix,
-            sparse,
             paths,
             neighbors,
             turns,
@@ -198,20 +190,6 @@ impl Index {
             full_text: OnceCell::new(),
             allowed: None,
         }))
-    }
-}
-
-/// Whether the vectors and the sparse vectors were loaded.
-struct LoadedVectors {
-    dense: Result<()>,
-    sparse: Result<()>,
-}
-
-/// Load vectors if they are needed. A failure is part of the result, unless the caller was cancelled.
-fn unless_interrupted(is_needed: bool, load: impl FnOnce() -> Result<()>) -> Result<Result<()>> {
-    match if is_needed { load() } else { Ok(()) } {
-        Err(error) if error.code() == ErrorCode::Interrupted => Err(error),
-        loaded => Ok(loaded),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Explanations in words, one of each kind.
 
 use super::*;
+use crate::calendar::Unit;
 use crate::chunks::Texts;
 use crate::index::Hit;
 use crate::retrieval::explanation::RerankBlend;
 use crate::retrieval::explanation::{
-    ByDate, ByKeywords, ByMeaning, ByQuestion, ByRecency, BySparse, BySpeaker,
+    ByDate, ByKeywords, ByMeaning, ByQuestion, ByRecency, BySpeaker,
 };
 use crate::retrieval::intent::Intent;
 use crate::retrieval::multiplier::Multiplier;
@@ -26,7 +27,6 @@ fn rrf() -> Explanation {
             deviations: None,
             contribution: 1.0 / 63.0,
         }),
-        sparse: None,
         fused: 1.0 / 61.0 + 1.0 / 63.0,
         neighbors: Vec::new(),
         speaker: None,
@@ -59,7 +59,6 @@ fn score() -> Explanation {
             deviations: Some(4.0),
             contribution: 0.8,
         }),
-        sparse: None,
         fused: 6.0 / 9.0 + 0.8,
         neighbors: Vec::new(),
         speaker: None,
@@ -122,35 +121,6 @@ fn places_and_what_they_give() {
     };
     let by_spelling = "number 1 by spelling (similarity 0.50): 1/61";
     assert!(fuzzy.to_string().starts_with(by_spelling), "{fuzzy}");
-}
-
-#[test]
-fn a_sparse_part_is_the_third() {
-    let sparse = BySparse {
-        rank: Some(0),
-        score: 7.5,
-        deviations: 4.2,
-        contribution: 0.42,
-    };
-    let with_sparse = Explanation {
-        sparse: Some(sparse),
-        fused: 6.0 / 9.0 + 0.8 + 0.42,
-        ..score()
-    };
-    let text = with_sparse.to_string();
-    let part = " + sparse 0.42 (4.20 above the average, in standard deviations) = 1.89";
-    assert!(text.ends_with(part), "{text}");
-    let alone = Explanation {
-        keywords: None,
-        meaning: None,
-        fused: 0.42,
-        ..with_sparse.clone()
-    };
-    let part = "sparse 0.42 (4.20 above the average, in standard deviations)";
-    assert_eq!(alone.to_string(), part);
-    assert!(!score().to_json().contains_key("sparse"));
-    let read: Explanation = serde_json::from_value(with_sparse.to_json().into()).unwrap();
-    assert_eq!(read.sparse, Some(sparse));
 }
 
 #[test]
@@ -385,12 +355,12 @@ fn a_question_and_a_day_are_named_with_what_they_give() {
     });
     for (because, contribution, expected) in [
         (
-            DateKind::Day,
+            Unit::Day,
             0.4,
             "a day that the question names, or up to 3 days later: +0.40 = 2.02",
         ),
         (
-            DateKind::Month,
+            Unit::Month,
             0.2,
             "a month that the question names: +0.20 = 1.82",
         ),

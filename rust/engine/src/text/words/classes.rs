@@ -5,7 +5,8 @@
 
 use std::sync::LazyLock;
 
-use super::pages::Pages;
+use super::foldings::{self, FoldingKind};
+use super::pages::{self, Pages};
 
 /// The class of a character, which decides how words are formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +17,8 @@ pub(super) enum Class {
     Symbol,
     /// Han and kana, written without spaces.
     Cjk,
+    /// A Han character that is searched as another form of it.
+    HanForm,
     /// Hangul.
     Hangul,
     /// Thai, Lao, Khmer, Burmese and relatives, written without spaces.
@@ -38,8 +41,10 @@ pub(super) enum Class {
 const TABLE: &str = include_str!("classes.txt");
 
 /// The class of each character.
-pub(super) static CLASSES: LazyLock<Pages<Class>> =
-    LazyLock::new(|| Pages::read(TABLE, Class::Separator, class));
+pub(super) static CLASSES: LazyLock<Pages<Class>> = LazyLock::new(|| {
+    let forms = foldings::of_kind(FoldingKind::Han).map(|(c, _)| (c, c, Class::HanForm));
+    Pages::new(pages::ranges(TABLE, class).chain(forms), Class::Separator)
+});
 
 fn class(letter: &str) -> Option<Class> {
     match letter {
@@ -66,8 +71,8 @@ mod tests {
 
     use super::*;
 
-    /// Whether a mark is removed: accents, Arabic and Hebrew vowel points, joiners, soft hyphens,
-    /// variation selectors and emoji skin tones.
+    /// Whether a character is removed: accents, Arabic and Hebrew vowel points, the nukta of Devanagari, the marks of
+    /// repetition of scripts of class T, joiners, soft hyphens, variation selectors and emoji skin tones.
     fn is_dropped(c: char) -> bool {
         matches!(
             c,
@@ -86,6 +91,15 @@ mod tests {
                 | '\u{6DF}'..='\u{6E4}'
                 | '\u{6E7}'..='\u{6E8}'
                 | '\u{6EA}'..='\u{6ED}'
+                | '\u{93C}'
+                | '\u{E46}'
+                | '\u{EC6}'
+                | '\u{17D7}'
+                | '\u{1AA7}'
+                | '\u{A9CF}'
+                | '\u{A9E6}'
+                | '\u{AA70}'
+                | '\u{AADD}'
                 | '\u{200C}'..='\u{200D}'
                 | '\u{FE00}'..='\u{FE0F}'
                 | '\u{E0100}'..='\u{E01EF}'
@@ -150,14 +164,18 @@ mod tests {
 
     #[test]
     fn the_table_has_the_classes_of_unicode_18() {
-        let differs = |c: &char| CLASSES.of(*c) != class_by_properties(*c);
+        let class_of = |c: char| match CLASSES.of(c) {
+            Class::HanForm => Class::Cjk,
+            class => class,
+        };
+        let differs = |c: &char| class_of(*c) != class_by_properties(*c);
         let different: Vec<String> = ('\0'..=char::MAX)
             .filter(differs)
             .map(|c| format!("U+{:04X}", c as u32))
             .collect();
         assert!(
             different.is_empty(),
-            "a newer Unicode has other classes, which version 2 of the tokenizer must not follow: \
+            "a newer Unicode has other classes, which version 3 of the tokenizer must not follow: \
              {different:?}"
         );
     }

@@ -1,14 +1,16 @@
-//! A text for tokenizing: composed, and without compatibility forms.
+//! A text for tokenizing: composed, and with foldings.
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::{canonical_combining_class, compose, decompose_compatible};
+use unicode_normalization::char::{canonical_combining_class, compose};
 
-use super::pages::Pages;
+use super::FOLDINGS;
+use super::foldings::{self, FoldingKind};
+use super::pages::{self, Pages};
 
 /// How a character takes part in composing, from a table that never changes. Characters that Unicode 18 does
 /// not assign are plain.
@@ -24,23 +26,23 @@ enum Composing {
     Composes,
     /// Is never in composed text, since its canonical decomposition does not compose again.
     Decomposes,
-    /// A ligature, a letter or digit of another width, a form of Hebrew or Arabic for presentation, or a letter
-    /// of mathematics.
-    Compatibility,
+    /// Is replaced by other characters: a ligature, a digit, a letter of another width.
+    Folded,
 }
 
 /// The ranges of the characters that are not plain, as in `classes.txt`.
 const TABLE: &str = include_str!("composing.txt");
 
 static COMPOSING: LazyLock<Pages<Composing>> = LazyLock::new(|| {
-    Pages::read(TABLE, Composing::Plain, |letter| match letter {
+    let composing = pages::ranges(TABLE, |letter| match letter {
         "P" => Some(Composing::Precomposed),
         "D" => Some(Composing::Decomposes),
         "K" => Some(Composing::Mark),
         "C" => Some(Composing::Composes),
-        "F" => Some(Composing::Compatibility),
         _ => None,
-    })
+    });
+    let folded = foldings::of_kind(FoldingKind::Composing).map(|(c, _)| (c, c, Composing::Folded));
+    Pages::new(composing.chain(folded), Composing::Plain)
 });
 
 impl Composing {
@@ -49,15 +51,19 @@ impl Composing {
     }
 }
 
-/// A text in NFC with letters and digits of full and half width, ligatures and presentation forms
-/// replaced by the usual characters, and the places of these in the source.
+/// A text in NFC with some characters replaced ([`foldings`]), and the places of the others in the source.
 pub(super) struct ComposedText<'t> {
     pub text: Cow<'t, str>,
     /// The pieces of the text in order; empty if the text is the source.
     pieces: Vec<Piece>,
     /// The number of the piece where the last range began: ranges come in order.
     last: Cell<usize>,
+    /// The number of letters such as `ß` in the source, which tell its language.
+    pub folded_letters: usize,
 }
+
+/// Letters of languages with Latin letters. Ligatures and letters of other widths are also in English texts.
+const LANGUAGE_LETTERS: RangeInclusive<char> = '\u{C0}'..='\u{24F}';
 
 /// Farther pieces are found by binary search.
 const NEAR: usize = 8;
@@ -81,6 +87,7 @@ impl<'t> ComposedText<'t> {
                 text: Cow::Borrowed(source),
                 pieces: Vec::new(),
                 last: Cell::new(0),
+                folded_letters: 0,
             };
         };
         let mut composer = Composer::of(source, first);
@@ -89,6 +96,7 @@ impl<'t> ComposedText<'t> {
             text: Cow::Owned(composer.text),
             pieces: composer.pieces,
             last: Cell::new(0),
+            folded_letters: composer.folded_letters,
         }
     }
 
@@ -162,6 +170,7 @@ struct Composer<'t> {
     place: Range<usize>,
     /// The marks of a group that did not compose.
     rest: Vec<char>,
+    folded_letters: usize,
 }
 
 impl<'t> Composer<'t> {
@@ -176,6 +185,7 @@ impl<'t> Composer<'t> {
             is_simple: false,
             place: 0..0,
             rest: Vec::new(),
+            folded_letters: 0,
         };
         composer.copy_to(first);
         composer
@@ -206,14 +216,18 @@ impl<'t> Composer<'t> {
     /// Compose the groups up to the next plain character after the first.
     fn compose_group(&mut self) {
         let (table, source, start) = (&*COMPOSING, self.source, self.copied);
+        let is_folding = FOLDINGS.is_on();
         for (at, c) in source[start..].char_indices() {
             let (at, end) = (start + at, start + at + c.len_utf8());
             let composing = table.of(c);
             if composing.begins_group() && at > start {
                 break;
             }
-            if composing == Composing::Compatibility {
-                decompose_compatible(c, |part| self.push(part, table.of(part), at..end));
+            if composing == Composing::Folded && is_folding {
+                self.folded_letters += usize::from(LANGUAGE_LETTERS.contains(&c));
+                for part in foldings::composed_text(c).chars() {
+                    self.push(part, table.of(part), at..end);
+                }
             } else {
                 self.push(c, composing, at..end);
             }
@@ -298,23 +312,12 @@ mod tests {
 
     /// How a character composes by the properties of Unicode as the crate has them.
     fn composing_by_properties(c: char) -> Composing {
-        let is_form = matches!(
-            c,
-            '\u{FB00}'..='\u{FDFF}'
-                | '\u{FE70}'..='\u{FEFC}'
-                | '\u{FF10}'..='\u{FF19}'
-                | '\u{FF21}'..='\u{FF3A}'
-                | '\u{FF41}'..='\u{FF5A}'
-                | '\u{FF66}'..='\u{FFDC}'
-                | '\u{1D400}'..='\u{1D7FF}'
-        );
-        let (mut is_canonical, mut is_compatible) = (true, true);
+        let mut is_canonical = true;
         decompose_canonical(c, |part| is_canonical &= part == c);
-        decompose_compatible(c, |part| is_compatible &= part == c);
         let is_composed = is_nfc_quick(once(c)) == IsNormalized::Yes;
         let is_mark = canonical_combining_class(c) != 0;
         match (is_composed, is_canonical) {
-            _ if is_form && !is_compatible => Composing::Compatibility,
+            _ if !foldings::composed_text(c).is_empty() => Composing::Folded,
             (false, false) => Composing::Decomposes,
             (false, true) => Composing::Composes,
             (true, _) if is_mark => Composing::Mark,
@@ -332,7 +335,7 @@ mod tests {
             .collect();
         assert!(
             different.is_empty(),
-            "a newer Unicode composes otherwise, which version 2 of the tokenizer must not follow: \
+            "a newer Unicode composes otherwise, which version 3 of the tokenizer must not follow: \
              {different:?}"
         );
     }
@@ -349,10 +352,9 @@ mod tests {
                 }
                 _ => groups.push((part.to_string(), place.clone())),
             };
-            if COMPOSING.of(c) == Composing::Compatibility {
-                decompose_compatible(c, add);
-            } else {
-                add(c);
+            match foldings::composed_text(c) {
+                "" => add(c),
+                text => text.chars().for_each(add),
             }
         }
         let chars = |(group, range): (String, Range<usize>)| {

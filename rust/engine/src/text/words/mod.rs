@@ -1,28 +1,28 @@
-//! The tokenizer `words`, version 2: words of every script, without a setting and without a dictionary.
+//! The tokenizer `words`, version 3: words of every script, without a setting and without a dictionary.
 //!
 //! ASCII is tokenized as `porter unicode61` of SQLite does, and so are Latin words in other texts. Runs in
 //! scripts without spaces become overlapping pairs of their units. Words of other scripts are folded, and
-//! their stem is a second token at the same position, marked by U+0001. So do words with symbols, such as
-//! `C++`. The tokens of a text never change, since files keep them: other rules are another version.
+//! their stem is a second token at the same position, marked by U+0001. So are words with signs, such as
+//! `C++` and `U.S.A.`. The tokens of a text never change, since files keep them: other rules are another version.
 //!
-//! Version 1 had no emoji, no currency signs and no words with symbols. A file that has it gets the tokens of
-//! this version when it is opened for writing.
+//! A file of an earlier version gets the tokens of this one when it is opened for writing.
 
 mod arabic;
 mod classes;
 mod composed;
 mod folding;
+mod foldings;
 mod pages;
 mod parts;
 mod scan;
-mod symbols;
+mod signs;
 mod token;
 mod units;
 
 use std::ops::Range;
 
 pub use parts::{Parts, PhrasePart, has_run};
-pub use symbols::{may_have as may_have_symbols, words_with_symbols};
+pub use signs::{joined, may_have as may_have_signs, words_with_symbols};
 pub use token::{COLOCATED, Token};
 
 use composed::ComposedText;
@@ -31,11 +31,22 @@ use scan::{Item, Kind, ScannedText};
 use units::{Units, push_unit};
 
 use crate::error::Result;
+use crate::rule;
+
+rule! {
+    /// Words of texts with rich endings are also found by their first letters, and Arabic words by a light stem.
+    pub(crate) static STEMS = "stems" { LATIN_STEM, OTHER_STEM }
+}
+
+rule! {
+    /// Letters, digits and Han characters that are written one for the other are the same.
+    pub(crate) static FOLDINGS = "foldings" { }
+}
 
 /// The version of the rules.
-pub const VERSION: &str = "2";
+pub const VERSION: &str = "3";
 /// The versions that a file may name until it is opened for writing.
-pub const READABLE: [&str; 2] = ["1", VERSION];
+pub const READABLE: [&str; 3] = ["1", "2", VERSION];
 
 /// The kind of text, as FTS5 reports it to its tokenizers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +68,6 @@ pub enum Stems {
     Usual,
     /// None: the words as they are written.
     None,
-    /// The stems of words that are not Latin.
-    NotLatin,
     /// The stems of short Latin words too, which may be written without their accents.
     Unaccented,
     /// The word with its symbols alone: `C++`.
@@ -66,16 +75,15 @@ pub enum Stems {
 }
 
 impl Stems {
-    const MARKED: [Self; 4] = [Self::None, Self::NotLatin, Self::Unaccented, Self::Symbols];
+    const MARKED: [Self; 3] = [Self::None, Self::Unaccented, Self::Symbols];
 
     /// The character before a phrase.
     pub fn mark(self) -> Option<char> {
         match self {
             Self::Usual => None,
             Self::None => Some('\u{2}'),
-            Self::NotLatin => Some('\u{3}'),
-            Self::Unaccented => Some('\u{4}'),
-            Self::Symbols => Some('\u{5}'),
+            Self::Unaccented => Some('\u{3}'),
+            Self::Symbols => Some('\u{4}'),
         }
     }
 
@@ -105,24 +113,28 @@ pub fn tokenize(text: &str, mode: Mode, porter: &mut dyn Porter, visit: Visitor<
         Mode::Query => Stems::split(text),
         Mode::Prefix => (Stems::None, Stems::split(text).1),
     };
+    let stems = match stems {
+        Stems::Usual | Stems::Unaccented if !STEMS.is_on() => Stems::None,
+        stems => stems,
+    };
     if stems == Stems::Symbols {
         visit_word_with_symbols(text, start, visit);
         return Ok(());
     }
     let has_no_stems = mode != Mode::Query || stems == Stems::None;
     if text.is_ascii() && has_no_stems {
-        if mode == Mode::Document && symbols::may_have(text.as_bytes()) {
+        if mode == Mode::Document && signs::may_have(text.as_bytes()) {
             let mut token = String::new();
             return porter.tokenize(text, &mut |found| {
                 let word = found.range.clone();
-                visit(found) && symbols::emit(text, word, &mut token, |range| range, visit)
+                visit(found) && signs::emit(text, word, &mut token, |range| range, visit)
             });
         }
         // A mark separates, as every control character does.
         return porter.tokenize(text, visit);
     }
     let composed = ComposedText::of(&text[start..]);
-    let scan = ScannedText::of(&composed.text);
+    let scan = ScannedText::of(&composed);
     let latin = match (mode, stems) {
         (Mode::Document, _) if scan.is_inflected_latin() => Latin::Inflected,
         (Mode::Query, Stems::Usual) => Latin::Stemmed,
@@ -133,6 +145,7 @@ pub fn tokenize(text: &str, mode: Mode, porter: &mut dyn Porter, visit: Visitor<
         composed: &composed,
         start,
         is_stored: mode == Mode::Document,
+        has_joined: mode == Mode::Query && stems != Stems::None,
         has_stems: mode == Mode::Document || stems != Stems::None,
         latin,
         porter,
@@ -163,8 +176,9 @@ fn visit_word_with_symbols(text: &str, start: usize, visit: Visitor<'_>) {
 pub fn plain_words(text: &str) -> Vec<String> {
     let composed = ComposedText::of(text);
     let mut words = Vec::new();
-    for item in ScannedText::of(&composed.text).items {
-        let text = &composed.text[item.range];
+    for item in ScannedText::of(&composed).items {
+        let mut buffer = String::new();
+        let text = with_forms(&composed.text, &item, &mut buffer);
         if item.kind.is_unspaced() {
             words.extend(Units::of(text, item.kind, item.has_marks).map(|unit| {
                 let mut word = String::new();
@@ -178,6 +192,17 @@ pub fn plain_words(text: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The text of an item with the forms of Han characters that are searched, which have the same length.
+fn with_forms<'t>(text: &'t str, item: &Item, buffer: &'t mut String) -> &'t str {
+    let text = &text[item.range.clone()];
+    if !item.has_forms || !FOLDINGS.is_on() {
+        return text;
+    }
+    buffer.clear();
+    buffer.extend(text.chars().map(foldings::han_form));
+    buffer
 }
 
 /// Whether a character is part of the word before it, or left out of it.
@@ -200,15 +225,14 @@ pub fn is_symbol(c: char) -> bool {
     !c.is_ascii() && classes::CLASSES.of(c) == classes::Class::Symbol
 }
 
-/// Whether the Latin words of a stored text have stems: it has accented letters and nearly no words of
-/// English.
+/// Whether the Latin words of a stored text have stems: enough of them have accents.
 pub fn is_inflected_latin(text: &str) -> bool {
-    !text.is_ascii() && ScannedText::of(&ComposedText::of(text).text).is_inflected_latin()
+    !text.is_ascii() && ScannedText::of(&ComposedText::of(text)).is_inflected_latin()
 }
 
-/// Whether a text has a Latin letter that is not ASCII.
+/// Whether a Latin word of a text has a letter that is not ASCII.
 pub fn has_accented_latin(text: &str) -> bool {
-    !text.is_ascii() && ScannedText::of(&ComposedText::of(text).text).has_accented_latin
+    !text.is_ascii() && ScannedText::of(&ComposedText::of(text)).has_accented_latin()
 }
 
 /// How Latin words are tokenized.
@@ -231,6 +255,8 @@ struct Tokens<'a> {
     start: usize,
     /// Whether the text is stored rather than searched for.
     is_stored: bool,
+    /// Whether words may be written with signs within them in the texts.
+    has_joined: bool,
     /// Whether words that are not Latin have stems.
     has_stems: bool,
     latin: Latin,
@@ -288,8 +314,13 @@ impl Tokens<'_> {
 
     /// The pairs of units of a run, and its last unit; of a single unit itself.
     fn pairs(&mut self, item: &Item, is_last: bool) {
-        let composed = self.composed;
-        let run = &composed.text[item.range.clone()];
+        let mut buffer = std::mem::take(&mut self.folded);
+        let run = with_forms(&self.composed.text, item, &mut buffer);
+        self.pairs_of(run, item, is_last);
+        self.folded = buffer;
+    }
+
+    fn pairs_of(&mut self, run: &str, item: &Item, is_last: bool) {
         let mut units = Units::of(run, item.kind, item.has_marks);
         let Some(mut before) = units.next() else {
             return;
@@ -299,7 +330,7 @@ impl Tokens<'_> {
         for unit in units {
             is_single = false;
             let range = at..at + before.len() + unit.len();
-            self.pair(item, before, unit, range);
+            self.pair(item, run, [before, unit], range);
             at += before.len();
             before = unit;
             if self.is_done {
@@ -323,19 +354,20 @@ impl Tokens<'_> {
         }
     }
 
-    fn pair(&mut self, item: &Item, before: &str, unit: &str, range: Range<usize>) {
-        let composed = self.composed;
+    fn pair(&mut self, item: &Item, run: &str, units: [&str; 2], range: Range<usize>) {
         if !item.has_marks && range.len() <= units::LONGEST_UNIT {
-            self.emit(Some(&composed.text[range.clone()]), range, false);
+            let start = range.start - item.range.start;
+            self.emit(Some(&run[start..start + range.len()]), range, false);
             return;
         }
         self.token.clear();
-        push_unit(&mut self.token, before);
-        push_unit(&mut self.token, unit);
+        for unit in units {
+            push_unit(&mut self.token, unit);
+        }
         self.emit(None, range, false);
     }
 
-    /// A word of another alphabet, and its stem.
+    /// A word of another alphabet, its stem, and its token if signs are within it.
     fn word(&mut self, item: &Item) {
         let composed = self.composed;
         self.token.clear();
@@ -344,10 +376,12 @@ impl Tokens<'_> {
             return;
         }
         self.emit(None, item.range.clone(), false);
+        let folded = std::mem::take(&mut self.token);
+        self.with_signs(&folded, item.range.clone());
         if !self.has_stems {
             return;
         }
-        let folded = std::mem::take(&mut self.token);
+        self.token.clear();
         self.token.push(COLOCATED);
         if item.kind == Kind::Arabic {
             arabic::stem_into(&folded, &mut self.token);
@@ -357,12 +391,37 @@ impl Tokens<'_> {
         self.emit(None, item.range.clone(), true);
     }
 
+    /// The token of a word that is not Latin for signs within it.
+    fn with_signs(&mut self, folded: &str, range: Range<usize>) {
+        let composed = self.composed;
+        let start = self.start;
+        let source_of = |range: Range<usize>| {
+            let source = composed.source_range(range);
+            source.start + start..source.end + start
+        };
+        if self.is_done {
+            return;
+        }
+        if self.is_stored {
+            self.is_done = !signs::emit(
+                &composed.text,
+                range,
+                &mut self.token,
+                source_of,
+                self.visit,
+            );
+        } else if self.has_joined {
+            self.is_done = !joined_word(folded, source_of(range), &mut self.token, self.visit);
+        }
+    }
+
     /// Latin words in a row without marks, which are tokenized together.
     fn latin(&mut self, range: Range<usize>) -> Result<()> {
         let composed = self.composed;
         let text = &composed.text[range.clone()];
         let shifted = |inner: Range<usize>| inner.start + range.start..inner.end + range.start;
-        let (start, latin, is_stored) = (self.start, self.latin, self.is_stored);
+        let (start, latin) = (self.start, self.latin);
+        let (is_stored, has_joined) = (self.is_stored, self.has_joined);
         let Self {
             porter,
             visit,
@@ -382,12 +441,15 @@ impl Tokens<'_> {
                 range: source.clone(),
                 ..found
             });
+            let word = &text[found.range];
             if latin != Latin::Plain && !*is_done {
-                let word = &text[found.range];
-                *is_done = !latin_stems(word, latin, source, token, folded, visit);
+                *is_done = !latin_stems(word, latin, source.clone(), token, folded, visit);
+            }
+            if has_joined && !*is_done {
+                *is_done = !joined_word(word, source, token, visit);
             }
             if is_stored && !*is_done {
-                *is_done = !symbols::emit(&composed.text, place, token, source_of, visit);
+                *is_done = !signs::emit(&composed.text, place, token, source_of, visit);
             }
             !*is_done
         })
@@ -437,6 +499,26 @@ fn push_stem(folded: &str, letters: usize, out: &mut String) -> bool {
     };
     out.push_str(&folded[..last + c.len_utf8()]);
     true
+}
+
+/// Give the visitor the token that a word of a query has if a text writes it with signs; whether it wants more.
+fn joined_word(
+    word: &str,
+    range: Range<usize>,
+    token: &mut String,
+    visit: &mut dyn FnMut(Token<'_>) -> bool,
+) -> bool {
+    token.clear();
+    folding::fold_into(word, token);
+    if !signs::may_be_joined(token) {
+        return true;
+    }
+    token.push(COLOCATED);
+    visit(Token {
+        text: token.as_bytes(),
+        range,
+        colocated: true,
+    })
 }
 
 /// Give the visitor the stems of a Latin word; whether it wants more.

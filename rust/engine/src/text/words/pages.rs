@@ -9,18 +9,12 @@ pub(super) struct Pages<T> {
 }
 
 impl<T: Copy + PartialEq> Pages<T> {
-    /// Read ranges, one a line: the letter of the value, and the first and the last character in hexadecimal.
-    /// Other characters have the value `default`.
-    pub fn read(table: &str, default: T, value: impl Fn(&str) -> Option<T>) -> Self {
+    /// The values of ranges of characters, given by the first and the last one. A later range counts more. Other
+    /// characters have the value `default`.
+    pub fn new(ranges: impl Iterator<Item = (char, char, T)>, default: T) -> Self {
         let mut all = vec![default; char::MAX as usize + 1];
-        for line in table.lines() {
-            let mut fields = line.split(' ');
-            let value = fields.next().and_then(&value).unwrap_or(default);
-            let mut number = || usize::from_str_radix(fields.next()?, 16).ok();
-            if let Some(first) = number() {
-                let last = number().unwrap_or(first);
-                all[first..=last].fill(value);
-            }
+        for (first, last, value) in ranges {
+            all[first as usize..=last as usize].fill(value);
         }
         let mut read = Self {
             pages: Vec::new(),
@@ -43,4 +37,18 @@ impl<T: Copy + PartialEq> Pages<T> {
         let page = usize::from(self.pages[number / PAGE]);
         self.values[page * PAGE + number % PAGE]
     }
+}
+
+/// Read ranges, one a line: the letter of the value, and the first and the last character in hexadecimal.
+pub(super) fn ranges<T>(
+    table: &'static str,
+    value: impl Fn(&str) -> Option<T>,
+) -> impl Iterator<Item = (char, char, T)> {
+    table.lines().filter_map(move |line| {
+        let mut fields = line.split(' ');
+        let value = value(fields.next()?)?;
+        let mut c = || char::from_u32(u32::from_str_radix(fields.next()?, 16).ok()?);
+        let first = c()?;
+        Some((first, c().unwrap_or(first), value))
+    })
 }

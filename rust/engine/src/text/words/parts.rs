@@ -44,7 +44,7 @@ impl Parts {
     pub fn of(phrase: &str) -> Self {
         let composed = ComposedText::of(phrase);
         let text = &*composed.text;
-        let items = ScannedText::of(text).items;
+        let items = ScannedText::of(&composed).items;
         let has_run = items.iter().any(|item| item.kind.is_unspaced());
         let mut parts = Vec::new();
         let is_together =
@@ -87,7 +87,7 @@ impl Parts {
 
 /// Whether there is a letter of a script without spaces, or of Hangul.
 pub fn has_run(text: &str) -> bool {
-    let items = ScannedText::of(&ComposedText::of(text).text).items;
+    let items = ScannedText::of(&ComposedText::of(text)).items;
     items.iter().any(|item| item.kind.is_unspaced())
 }
 

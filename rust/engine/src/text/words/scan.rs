@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use super::classes::{CLASSES, Class};
+use super::composed::ComposedText;
 
-/// The most frequent function words of English, in lower case and sorted, without those that are frequent in
-/// other languages too (`a`, `in`, `an`, `i`, `he`, `me`, `so`, `no`, `am`, `do`, `has`).
-const FREQUENT: [&str; 38] = [
-    "about", "and", "are", "as", "at", "be", "been", "but", "by", "can", "for", "from", "had",
-    "have", "his", "is", "it", "its", "not", "of", "on", "or", "that", "the", "their", "they",
-    "this", "to", "was", "were", "what", "when", "which", "who", "will", "with", "would", "you",
-];
+/// The fewest words of a text in a language with rich endings.
+const LEAST_WORDS: usize = 4;
+/// In such a text at least one of so many Latin words has an accent. In English texts fewer words have: names, and words from other
+/// languages. Above 50, texts in English with a name count as well; below 20, German texts do not.
+const WORDS_PER_ACCENT: usize = 50;
 
 /// A word, or a run of characters of a script without spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +18,8 @@ pub(super) struct Item {
     pub range: Range<usize>,
     /// Whether there are marks or dropped characters in it.
     pub has_marks: bool,
+    /// Whether there are Han characters in it that are searched as others.
+    pub has_forms: bool,
 }
 
 /// The kind of an item for tokenizing. A word of several alphabets has the last of these kinds.
@@ -43,7 +44,7 @@ impl Kind {
     pub fn of(class: Class) -> Option<Self> {
         match class {
             Class::Symbol => Some(Self::Symbol),
-            Class::Cjk => Some(Self::Cjk),
+            Class::Cjk | Class::HanForm => Some(Self::Cjk),
             Class::Hangul => Some(Self::Hangul),
             Class::Thai => Some(Self::Thai),
             Class::Number | Class::Latin => Some(Self::Latin),
@@ -59,92 +60,77 @@ impl Kind {
 pub(super) struct ScannedText {
     pub items: Vec<Item>,
     latin_words: usize,
-    frequent_words: usize,
-    pub has_accented_latin: bool,
+    accented_words: usize,
 }
 
 impl ScannedText {
     /// Read a composed text.
-    pub fn of(text: &str) -> Self {
+    pub fn of(composed: &ComposedText<'_>) -> Self {
         let classes = &*CLASSES;
-        let mut scan = Self::default();
+        let text = &*composed.text;
+        let mut scan = Self {
+            accented_words: composed.folded_letters,
+            ..Self::default()
+        };
         let mut current: Option<Item> = None;
+        let mut is_accented = false;
         for (at, c) in text.char_indices() {
             let end = at + c.len_utf8();
             let class = classes.of(c);
             if let Some(kind) = Kind::of(class) {
-                scan.has_accented_latin |= class == Class::Latin && !c.is_ascii();
+                let has_accent = class == Class::Latin && !c.is_ascii();
+                let is_form = class == Class::HanForm;
                 match &mut current {
-                    Some(item) if item.kind == kind => item.range.end = end,
+                    Some(item) if item.kind == kind => {
+                        item.range.end = end;
+                        item.has_forms |= is_form;
+                        is_accented |= has_accent;
+                    }
                     Some(item) if !item.kind.is_unspaced() && !kind.is_unspaced() => {
                         item.kind = item.kind.max(kind);
                         item.range.end = end;
+                        is_accented |= has_accent;
                     }
                     _ => {
-                        scan.finish(text, current.take());
+                        scan.finish(current.take(), is_accented);
+                        is_accented = has_accent;
                         current = Some(Item {
                             kind,
                             range: at..end,
                             has_marks: false,
+                            has_forms: is_form,
                         });
                     }
                 }
             } else if class == Class::Separator {
-                scan.finish(text, current.take());
+                scan.finish(current.take(), is_accented);
             } else if let Some(item) = &mut current {
                 item.range.end = end;
                 item.has_marks = true;
             }
         }
-        scan.finish(text, current);
+        scan.finish(current, is_accented);
         scan
     }
 
-    /// Whether the text has Latin words with accents and nearly none of English.
-    pub fn is_inflected_latin(&self) -> bool {
-        self.has_accented_latin
-            && self.latin_words >= 4
-            && self.frequent_words * 100 < self.latin_words * 8
+    /// Whether a Latin word has an accent, or a letter that is folded to others.
+    pub fn has_accented_latin(&self) -> bool {
+        self.accented_words > 0
     }
 
-    fn finish(&mut self, text: &str, item: Option<Item>) {
+    /// Whether enough of the Latin words have accents.
+    pub fn is_inflected_latin(&self) -> bool {
+        self.latin_words >= LEAST_WORDS
+            && self.has_accented_latin()
+            && self.accented_words * WORDS_PER_ACCENT >= self.latin_words
+    }
+
+    fn finish(&mut self, item: Option<Item>, is_accented: bool) {
         let Some(item) = item else { return };
         if item.kind == Kind::Latin {
             self.latin_words += 1;
-            self.frequent_words += usize::from(is_frequent_english(&text[item.range.clone()]));
+            self.accented_words += usize::from(is_accented);
         }
         self.items.push(item);
-    }
-}
-
-/// Whether `word` is one of the 38 frequent words, in any case.
-fn is_frequent_english(word: &str) -> bool {
-    let mut bytes = [0; 5];
-    let Some(lower) = bytes.get_mut(..word.len()) else {
-        return false;
-    };
-    lower.copy_from_slice(word.as_bytes());
-    lower.make_ascii_lowercase();
-    let found = FREQUENT.binary_search_by(|frequent| frequent.as_bytes().cmp(lower));
-    found.is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frequent_words_are_found_in_any_case() {
-        assert!(FREQUENT.iter().all(|word| is_frequent_english(word)));
-        for (word, expected) in [
-            ("The", true),
-            ("WOULD", true),
-            ("", false),
-            ("hedge", false),
-            ("the\u{301}", false),
-            ("theirs", false),
-        ] {
-            assert_eq!(is_frequent_english(word), expected, "{word}");
-        }
     }
 }

@@ -84,15 +84,7 @@ fn is_leading_vowel(c: char) -> bool {
 fn is_following_vowel(c: char) -> bool {
     matches!(
         c,
-        '\u{E30}'
-            | '\u{E32}'
-            | '\u{E33}'
-            | '\u{E45}'
-            | '\u{E46}'
-            | '\u{EB0}'
-            | '\u{EB2}'
-            | '\u{EB3}'
-            | '\u{EC6}'
+        '\u{E30}' | '\u{E32}' | '\u{E33}' | '\u{E45}' | '\u{EB0}' | '\u{EB2}' | '\u{EB3}'
     )
 }
 
