@@ -83,11 +83,12 @@ def measure_duplicates(data: Path, without: Without) -> list[Figure]:
     ):
         chosen = [number for number, one in enumerate(texts) if of(one)]
         flat = [
-            [share >= LIKE for at in chosen for share in shares(of_run[at])] for of_run in (on, off)
+            [float(share >= LIKE) for at in chosen for share in shares(of_run[at])]
+            for of_run in (on, off)
         ]
         figures.append(compared(kind, "copies found", *flat))
     for at, one in enumerate(texts):
-        quiet = [[share < LIKE for share in of_run[at].others] for of_run in (on, off)]
+        quiet = [[float(share < LIKE) for share in of_run[at].others] for of_run in (on, off)]
         figures.append(compared(one.data, f"{one.kind} without a false alarm", *quiet))
     return figures
 

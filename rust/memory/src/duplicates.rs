@@ -30,7 +30,7 @@ const END: u32 = u32::MAX;
 
 /// A text that is the same as an earlier one, or like it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Copy {
+pub struct Duplicate {
     /// The number of the text.
     pub text: usize,
     /// The earlier text that it is most like, of those that are no copies.
@@ -63,19 +63,19 @@ pub fn copies(
     texts: Vec<Option<Fingerprint>>,
     least: f64,
     mut progress: impl FnMut(usize, usize) -> Result<()>,
-) -> Result<Vec<Copy>> {
+) -> Result<Vec<Duplicate>> {
     let total = texts.iter().flatten().count();
     let is_on = NEAR_DUPLICATES.is_on();
     let texts = by_rarity(texts);
     let mut originals = Originals::new(&texts, least);
-    let mut first_with: HashMap<&[u8; 32], Copy> = HashMap::with_capacity(total);
+    let mut first_with: HashMap<&[u8; 32], Duplicate> = HashMap::with_capacity(total);
     let mut found = Vec::new();
     let known = texts.iter().enumerate();
     let known = known.filter_map(|(text, print)| print.as_ref().map(|print| (text, print)));
     for (done, (text, print)) in known.enumerate() {
         interrupt::check()?;
         if let Some(first) = first_with.get(print.digest()) {
-            found.push(Copy {
+            found.push(Duplicate {
                 text,
                 same_as: Some(first.text),
                 ..*first
@@ -87,7 +87,7 @@ pub fn copies(
                 None
             };
             let (original, likeness) = nearest.unwrap_or((text, 1.0));
-            let first = Copy {
+            let first = Duplicate {
                 text,
                 original,
                 likeness,
@@ -280,15 +280,16 @@ mod tests {
 
     use super::*;
 
-    fn found(texts: &[String], least: f64) -> Vec<Copy> {
+    fn found(texts: &[String], least: f64) -> Vec<Duplicate> {
         let prints: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();
         copies(prints, least, |_, _| Ok(())).unwrap()
     }
 
     /// Compare every text with every original before it.
-    fn by_hand(texts: &[String], least: f64) -> Vec<Copy> {
+    fn by_hand(texts: &[String], least: f64) -> Vec<Duplicate> {
         let prints: Vec<_> = texts.iter().map(|text| Fingerprint::of(text)).collect();
-        let (mut originals, mut found) = (Vec::new(), Vec::new());
+        let mut originals: Vec<usize> = Vec::new();
+        let mut found = Vec::new();
         for (text, print) in prints.iter().enumerate() {
             let Some(print) = print else { continue };
             let is_same = |one: &usize| {
@@ -304,7 +305,7 @@ mod tests {
             }
             match best {
                 None => originals.push(text),
-                Some((original, likeness)) => found.push(Copy {
+                Some((original, likeness)) => found.push(Duplicate {
                     text,
                     original,
                     likeness,

@@ -7,7 +7,7 @@ use hedgerow_engine::Result;
 use super::audit::{by_age, is_empty};
 use super::selection::Selection;
 use super::{Documents, StoredDocument};
-use crate::duplicates::{Copy, LIKE, copies};
+use crate::duplicates::{Duplicate, LIKE, copies};
 use crate::fingerprint::Fingerprint;
 use crate::parallel;
 use crate::scope::Scope;
@@ -26,7 +26,7 @@ pub struct CopiedMemory<'d> {
 }
 
 impl<'d> CopiedMemory<'d> {
-    fn of(copy: &Copy, files: &[&'d StoredDocument]) -> Self {
+    fn of(copy: &Duplicate, files: &[&'d StoredDocument]) -> Self {
         let path = |at: usize| files[at].path.as_str();
         Self {
             path: path(copy.text),
@@ -90,7 +90,7 @@ pub(super) fn copies_among(
     files: &[&StoredDocument],
     least: f64,
     mut progress: impl FnMut(usize, usize) -> Result<()>,
-) -> Result<Vec<Copy>> {
+) -> Result<Vec<Duplicate>> {
     let mut texts = parallel::map(files, |one| {
         let has_text = !is_empty(one);
         has_text.then(|| Fingerprint::of(one.body())).flatten()
@@ -111,7 +111,7 @@ pub(super) fn copies_among(
         let texts: Vec<_> = members.iter().map(|at| texts[*at].take()).collect();
         let count = texts.iter().flatten().count();
         let of_scope = copies(texts, least, |done, _| progress(before + done, total))?;
-        found.extend(of_scope.into_iter().map(|copy| Copy {
+        found.extend(of_scope.into_iter().map(|copy| Duplicate {
             text: members[copy.text],
             original: members[copy.original],
             same_as: copy.same_as.map(|same| members[same]),
