@@ -75,7 +75,9 @@ def folded(c: str) -> str:
         is_letter = category[0] in "LN" or unicodedata.decomposition(c).startswith(
             ("<square>", "<circle>")
         )
-        is_folded = is_letter and is_searched(form)
+        # A vowel such as that of Thai, whose form begins with a mark, is part of a cluster as it is.
+        is_vowel = category == "Lo" and unicodedata.category(form[0])[0] == "M"
+        is_folded = is_letter and is_searched(form) and not is_vowel
         return unicodedata.normalize("NFC", "".join(map(folded, form))) if is_folded else c
     if category[0] == "L" and c.upper().lower().isascii():
         return c.upper().lower()
