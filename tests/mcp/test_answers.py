@@ -103,7 +103,7 @@ class TestBudgets:
         put(slugs_root, "notes/long.md", LONG)
         found = answer(slugs_root, "memory_recall", query="zebra", budget=300)
         assert found.startswith("[1] notes/long.md:4\nzebra grass zebra grass")
-        assert found.endswith("…\n\nLeft out: 1 did not fit the budget.")
+        assert found.endswith("…\n\nLeft out: 3 did not fit the budget.")
         assert tokens_of(found) > 250
 
     def test_a_budget_gets_whole_passages_with_their_structure(self, slugs_root: Path) -> None:

@@ -134,7 +134,7 @@ def test_half_of_a_surrogate_pair_costs_no_session(root: MemoryRoot, tmp_path: P
 
 def test_a_folder_has_many_sessions(root: MemoryRoot, tmp_path: Path) -> None:
     put(tmp_path, "in/p/a.jsonl", CLAUDE)
-    put(tmp_path, "in/p/b.jsonl", CLAUDE.replace("s-1", "s-2"))
+    put(tmp_path, "in/p/b.jsonl", CLAUDE.replace("s-1", "s-2").replace("When do", "Where do"))
     put(tmp_path, "in/p/empty.jsonl", lines({"type": "mode"}))
     done = imported(root, "claude-code", tmp_path / "in")
     assert [one.action for one in done.memories] == ["new", "new"]

@@ -377,7 +377,7 @@ fn fields_alone(block: &[&str], as_text: bool) -> (Map<String, Value>, Vec<usize
         };
         if let Some(value) = read {
             fields.insert(key.to_owned(), value);
-        } else if as_text && !matches!(value, "" | "[" | "{") {
+        } else if as_text && !value.is_empty() && !(has_more && matches!(value, "[" | "{")) {
             fields.insert(key.to_owned(), as_written(value));
             unread.extend(entry.skip(1));
         } else {

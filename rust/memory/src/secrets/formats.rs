@@ -180,7 +180,7 @@ pub(super) static FORMATS: &[Format] = &[
     row("Stripe key", &["sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"], &[Run(BASE62, 16, 247)], Check::Entropy),
     row("webhook secret", &["whsec_"], &[Run(BASE64, 24, 100)], Check::Entropy),
     row("npm token", &["npm_"], &[Run(BASE62, 36, 36)], Check::Crc62),
-    // After the prefix comes a macaroon, which begins with its location: pypi.org or test.pypi.org.
+    // After the prefix comes a macaroon, which begins with the host of the index that it is for.
     row("PyPI token", &["pypi-AgEIcHlwaS5vcmc", "pypi-AgENdGVzdC5weXBpLm9yZw"], &[Run(URL64, 50, LONGEST)], Check::Varied),
     row("RubyGems token", &["rubygems_"], &[Run(HEX, 48, 48)], Check::Varied),
     row("NuGet key", &["oy2"], &[Run(BASE62, 43, 43)], Check::Entropy),
