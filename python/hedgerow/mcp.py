@@ -218,7 +218,7 @@ _TOOLS = (
     _Tool(
         "memory_remember",
         "Save a new memory: a decision with its reason, a finding, a preference. "
-        "Names similar memories: supersede those that it replaces. Secrets are refused.",
+        "Names similar memories: supersede what it replaces. Secrets are refused.",
         (RememberRequest,),
         (
             "title",
@@ -231,7 +231,7 @@ _TOOLS = (
             "allow_secret",
         ),
         {
-            "on_duplicate": "keep: also the same text as a memory; supersede: replace the most similar",
+            "on_duplicate": "supersede: replace the most similar memory",
             "valid_until": "A date, or an age such as 30d",
             "stale_after": "When to review it",
             "allow_secret": "Only if the user agreed to keep a secret in it",

@@ -98,8 +98,8 @@ def test_memories_are_written_read_and_edited(root, memory):
 
 
 def test_similar_memories_are_named(root):
-    there = root.remember("Beer traps work in the garden.", title="Beer").file
-    done = root.remember("Beer traps work in the gardens.", title="Gardens")
+    there = root.remember("Beer traps work in the whole of the garden.", title="Beer").file
+    done = root.remember("Beer traps work in the whole of the gardens.", title="Gardens")
     assert [one.file for one in done.similar] == [there]
     [group] = root.process("dedupe").groups
     assert {group.file, *(one.file for one in group.similar)} == {there, done.file}

@@ -316,6 +316,11 @@ mod tests {
         found
     }
 
+    fn words(word: &str, numbers: std::ops::Range<u32>) -> String {
+        let words: Vec<String> = numbers.map(|number| format!("{word}{number}")).collect();
+        words.join(" ")
+    }
+
     fn text() -> impl Strategy<Value = String> {
         prop_oneof![
             prop::collection::vec("[a-c]", 0..9),
@@ -343,10 +348,9 @@ mod tests {
 
         #[test]
         fn no_pair_at_the_bound_is_missed(common in 1_u32..60, others in 0_u32..40) {
-            let shared = (0..common).map(|word| format!("word{word} "));
-            let shared: String = shared.collect();
-            let further: String = (0..others).map(|word| format!("other{word} ")).collect();
-            let texts = [shared.clone() + &further, shared];
+            let shared = words("word", 0..common);
+            let further = words("other", 0..others);
+            let texts = [format!("{shared} {further}"), shared];
             let prints = texts.each_ref().map(|text| Fingerprint::of(text).unwrap());
             let likeness = prints[0].likeness(&prints[1]);
             for texts in [texts.clone(), [texts[1].clone(), texts[0].clone()]] {
@@ -358,14 +362,12 @@ mod tests {
 
     #[test]
     fn a_copy_of_a_copy_need_not_be_one() {
-        let words =
-            |range: std::ops::Range<u32>| range.map(|word| format!("w{word} ")).collect::<String>();
         let texts = [
-            words(0..20),
-            words(3..23),
-            words(6..26),
-            words(0..20),
-            words(3..23),
+            words("w", 0..20),
+            words("w", 3..23),
+            words("w", 6..26),
+            words("w", 0..20),
+            words("w", 3..23),
         ];
         let copies = found(&texts, LIKE);
         let pairs: Vec<_> = copies

@@ -309,7 +309,7 @@ mod tests {
         );
         let mut last = 1.0;
         for edited in [
-            "We cut the hedge in August, after the birds have left. Leaves go on the heap. Then we sweep the path.",
+            "Leaves go on the heap. We cut the hedge in August, after the birds have left. Then we sweep the path.",
             "We cut the hedge in March, after the birds have left. Then we sweep the path. Leaves go on the heap.",
             "We cut the hedge in March, before the birds have left. Then we sweep the lawn. Leaves go on the heap.",
             "We cut the hedge in August.",
