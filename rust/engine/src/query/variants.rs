@@ -152,9 +152,12 @@ pub(super) fn of_hyphened(source: &str, options: &MatchOptions<'_>) -> Result<Op
     let is_hyphen = |c: char| matches!(c, '-' | '\u{2010}' | '\u{2011}');
     let word = source.trim_matches(|c: char| !c.is_alphanumeric());
     let has_hyphens = word.contains(is_hyphen);
-    let is_between = |c: char| match has_hyphens {
-        true => is_hyphen(c),
-        false => matches!(c, '.' | '\'' | '’'),
+    let is_between = |c: char| {
+        if has_hyphens {
+            is_hyphen(c)
+        } else {
+            matches!(c, '.' | '\'' | '’')
+        }
     };
     let is_part = |c: char| c.is_alphabetic() || (has_hyphens && c.is_numeric());
     let is_whole = |part: &str| !part.is_empty() && part.chars().all(is_part);

@@ -122,12 +122,10 @@ impl TokenMarker {
 /// The end of the part of a run whose units are a prefix; the end of the run if none is.
 fn end_of_prefix(text: &str, run: &Range<usize>, prefix: &str) -> usize {
     let run_text = &text[run.clone()];
-    let ends = run_text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let mut ends = run_text.char_indices().map(|(at, c)| at + c.len_utf8());
     let is_prefix = |end: &usize| words::plain_words(&run_text[..*end]).concat() == prefix;
     // The last one: marks that are left out belong to the unit before them.
-    ends.filter(is_prefix)
-        .last()
-        .map_or(run.end, |end| run.start + end)
+    ends.rfind(is_prefix).map_or(run.end, |end| run.start + end)
 }
 
 impl TokenPhrase {

@@ -1,6 +1,6 @@
 //! The characters that are searched as others, from a table that never changes.
 //!
-//! `scripts/write_foldings.py` writes the table from the data of Unicode and OpenCC.
+//! `scripts/write_foldings.py` writes the table from the data of Unicode and `OpenCC`.
 
 use std::sync::LazyLock;
 

@@ -249,6 +249,10 @@ enum Latin {
 }
 
 /// Makes the tokens of one text.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of the text"
+)]
 struct Tokens<'a> {
     composed: &'a ComposedText<'a>,
     /// Where the composed text begins in the source.
