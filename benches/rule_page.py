@@ -36,7 +36,7 @@ def registered() -> dict[str, list[str]]:
 
 
 def publish(found: Mapping[str, Sequence[Figure]]) -> None:
-    """Write the register and the figures into the page; what was not measured now keeps its figures."""
+    """Write the register and the figures into the page; rules without a new figure keep the old one."""
     page = PAGE.read_text(encoding="utf-8")
     known = rows(page)
     lines = []

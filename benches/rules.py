@@ -4,7 +4,7 @@ A rule is a heuristic in the register of `rust/*/src/rules.rs`. Each is switched
 stays as it is. DATA is a folder with the collections of `quality_suite.py`, and with `lang`, whose subfolders are
 collections in other languages. For each kind of collection the bench prints the mean of nDCG@10 with all rules, the
 gain of the rule with its 95 % interval (paired bootstrap over the questions), and the collection that it costs most.
-Rules about something else than an order of results have a measurement of their own in `rule_data`.
+Rules that do not order results have another measurement in `rule_data`.
 
 --publish writes the figures into the table of docs/explanation/rules.md, whose other columns come from the register.
 """

@@ -1,4 +1,4 @@
-"""What each rule is measured on: one module for each kind of data (benches/rules.py)."""
+"""The data that rules are measured on: one module for each kind (benches/rules.py)."""
 
 from __future__ import annotations
 

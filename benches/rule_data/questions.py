@@ -22,14 +22,14 @@ COMPOUND = re.compile(r"(?<!\S)[A-Za-z0-9]+(?:[-./_][A-Za-z0-9]+)+(?=[\s,;)]|\.\
 """A word with punctuation inside."""
 
 MOST = 3
-"""The documents with a word that is asked for: of a frequent one any document would be an answer."""
+"""The most documents with the word of a question: for a frequent word, any document would be an answer."""
 
 EACH = 200
 """The questions of a collection."""
 
 
 def measure_short_names(data: Path, without: Without) -> list[Figure]:
-    """Return the gain of searching names of two letters, asked for beside a frequent word of the document."""
+    """Return the gain of searching names of two letters, together with a frequent word of the document."""
     found = known_items(data, SHORT_NAME, lambda name, common: f"what about {name} and {common}?")
     return both(found, without, "names and short words", "documents, names of two letters")
 

@@ -1,4 +1,4 @@
-"""Who says what: LoCoMo's turns with the speaker in the text, and its questions in the first person."""
+"""Speakers: LoCoMo's turns with the speaker in the text, and its questions in the first person."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def measure_speaker_names(data: Path, without: Without) -> list[Figure]:
 
 
 def measure_first_person(data: Path, without: Without) -> list[Figure]:
-    """Return the gain for questions about one speaker, who asks them: *I* stands for the name."""
+    """Return the gain for questions of a speaker: *I* replaces the name."""
     talks, askers = [], {}
     for one in conversations(data):
         speakers = sorted({str(turn.metadata["speaker"]) for turn in one.turns})

@@ -133,7 +133,7 @@ class TestList:
 
 
 class TestQuestionDate:
-    """It defaults to the present of the caller, on every face."""
+    """The default is the present of the caller, on every face."""
 
     @pytest.mark.parametrize("kind", [RecallRequest, ContextRequest])
     def test_a_client_sends_its_own(self, kind: Callable[..., Any]) -> None:

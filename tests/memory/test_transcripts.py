@@ -139,7 +139,7 @@ def test_a_folder_has_many_sessions(root: MemoryRoot, tmp_path: Path) -> None:
     done = imported(root, "claude-code", tmp_path / "in")
     assert [one.action for one in done.memories] == ["new", "new"]
     assert ("p/empty.jsonl", "empty") in [(one.path, one.code) for one in done.unreadable]
-    # One file is one session, so the others do not count as gone.
+    # A file is a session, so the others do not count as gone.
     again = imported(root, "claude-code", tmp_path / "in/p/a.jsonl")
     assert ([one.action for one in again.memories], again.gone) == (["unchanged"], ())
 

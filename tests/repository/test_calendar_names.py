@@ -1,4 +1,4 @@
-"""scripts/write_calendar_names.py: the table of names is what the script writes from the CLDR."""
+"""The table of names is fresh: scripts/write_calendar_names.py writes it from the CLDR."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ FOLDED = [
     ("12,000 oaks", "12000"),
     ("12000 oaks", "12'000"),
 ]
-"""A text, and a query that differs from it in what the tokenizer folds."""
+"""A text, and a query that differs from it only in letters that the tokenizer folds."""
 
 
 class TestOtherSpellings:

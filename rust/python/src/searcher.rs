@@ -59,7 +59,7 @@ impl PyStop {
 /// The setup shared by every search of a retriever.
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "each is an option of its own"
+    reason = "each is an independent option"
 )]
 #[pyclass(name = "Searcher", module = "hedgerow._engine", frozen)]
 pub struct PySearcher {

@@ -26,7 +26,7 @@ mod begin;
 
 /// The data that a search needs in memory.
 #[derive(Debug, Clone, Copy, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a need of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "each is an independent need")]
 pub struct Needs<'a> {
     /// Whether it ranks by BM25.
     pub keywords: bool,

@@ -54,7 +54,7 @@ const MAX_CHUNKS_PER_PATH: usize = 16;
 /// The setup shared by every search of a retriever.
 #[allow(
     clippy::struct_excessive_bools,
-    reason = "each is an option of its own"
+    reason = "each is an independent option"
 )]
 pub struct Setup<'a> {
     /// The collection to search.

@@ -108,7 +108,7 @@ fn a_file_has_a_version_for_each_subject_that_a_handle_registered() {
     let index = Index::open(&path, TokenizerKind::Unicode61, false).unwrap();
     index.upsert(&[&chunk("a", "kept")]).unwrap();
     let versions = |more: &[(&str, usize)]| -> Vec<(String, usize)> {
-        let all = [&[("chunks", 5)], more, &[("sources", 2), ("vectors", 3)]].concat();
+        let all = [&[("chunks", 6)], more, &[("sources", 2), ("vectors", 3)]].concat();
         all.into_iter()
             .map(|(name, version)| (name.to_owned(), version))
             .collect()
