@@ -14,7 +14,7 @@ pub static RULES: &[&Rule] = &[
     &crate::query::BEGINNINGS,
     &crate::query::VOWEL_MARKS,
     &crate::text::words::STEMS,
-    &crate::text::words::FOLDINGS,
+    &crate::text::words::foldings::FOLDINGS,
     &crate::bm25::SHORT_TEXTS,
     &crate::retrieval::KEYWORD_COVERAGE,
     &crate::retrieval::NEIGHBORS,

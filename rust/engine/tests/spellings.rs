@@ -23,7 +23,7 @@ const TEXTS: [(&str, &str); 11] = [
     ("ежи", "Ежи спят под программными кустами"),
     ("igel", "Die Igel überwintern häufig unter dürren Hecken."),
     ("sea", "a data base of sea shells"),
-    ("names", "OBrien wrote nodejs"),
+    ("names", "OBrien wrote nodejs for a node"),
     ("東京", "東京都庁に行く"),
     ("arabic", "قُنْفُذ صَغِير في البيت"),
 ];
@@ -281,8 +281,8 @@ fn what_other_programs_understand_is_said() {
             ),
             ("x^2 roses ~/notes", vec![]),
             (
-                "r?ses",
-                vec!["r?ses was read as words; ? does not stand for a letter."],
+                "r?zes",
+                vec!["r?zes was read as words; ? does not stand for a letter."],
             ),
             ("roses? example.org/door?roses=a", vec![]),
             (

@@ -8,8 +8,7 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::{canonical_combining_class, compose};
 
-use super::FOLDINGS;
-use super::foldings::{self, FoldingKind};
+use super::foldings::{self, FOLDINGS, FoldingKind};
 use super::pages::{self, Pages};
 
 /// How a character takes part in composing, from a table that never changes. Characters that Unicode 18 does

@@ -5,6 +5,12 @@
 use std::sync::LazyLock;
 
 use super::pages::Pages;
+use crate::rule;
+
+rule! {
+    /// Letters, digits and Han characters that are written one for the other are the same.
+    pub(crate) static FOLDINGS = "foldings" { }
+}
 
 /// A line for each: its kind, the character in hexadecimal, and the text that is searched instead of it.
 const TABLE: &str = include_str!("foldings.txt");

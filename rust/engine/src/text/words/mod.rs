@@ -11,7 +11,7 @@ mod arabic;
 mod classes;
 mod composed;
 mod folding;
-mod foldings;
+pub(crate) mod foldings;
 mod pages;
 mod parts;
 mod scan;
@@ -36,11 +36,6 @@ use crate::rule;
 rule! {
     /// Words of texts with rich endings are also found by their first letters, and Arabic words by a light stem.
     pub(crate) static STEMS = "stems" { LATIN_STEM, OTHER_STEM }
-}
-
-rule! {
-    /// Letters, digits and Han characters that are written one for the other are the same.
-    pub(crate) static FOLDINGS = "foldings" { }
 }
 
 /// The version of the rules.
@@ -197,7 +192,7 @@ pub fn plain_words(text: &str) -> Vec<String> {
 /// The text of an item with the forms of Han characters that are searched, which have the same length.
 fn with_forms<'t>(text: &'t str, item: &Item, buffer: &'t mut String) -> &'t str {
     let text = &text[item.range.clone()];
-    if !item.has_forms || !FOLDINGS.is_on() {
+    if !item.has_forms || !foldings::FOLDINGS.is_on() {
         return text;
     }
     buffer.clear();
