@@ -23,7 +23,7 @@ const TEXTS: [(&str, &str); 11] = [
     ("ежи", "Ежи спят под программными кустами"),
     ("igel", "Die Igel überwintern häufig unter dürren Hecken."),
     ("sea", "a data base of sea shells"),
-    ("names", "OBrien wrote nodejs for a node"),
+    ("names", "OBrien wrote doorjs"),
     ("東京", "東京都庁に行く"),
     ("arabic", "قُنْفُذ صَغِير في البيت"),
 ];
@@ -135,7 +135,7 @@ fn joins_and_splits() {
             &[
                 ("e-mail", &["mail", "phone"], "email"),
                 ("O'Brien", &["names"], "obrien"),
-                ("node.js", &["names"], "nodejs"),
+                ("door.js", &["door", "names"], "doorjs"),
                 ("database", &["sea"], "data base"),
                 ("Data-Base", &["sea"], ""),
             ],

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 from hedgerow._checks import shown
 from hedgerow._engine import _Documents, _yaml_value
+from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import (
@@ -28,7 +29,7 @@ from hedgerow.memory.edit import Change, changed_text
 from hedgerow.memory.files import locked
 from hedgerow.memory.names import IMPORT_ID
 from hedgerow.memory.note import now
-from hedgerow.memory.results import Similar, SimilarMemory
+from hedgerow.memory.results import SimilarMemory
 from hedgerow.memory.times import micros_of
 from hedgerow.typing import Progress
 
@@ -71,7 +72,10 @@ class ImportedMemory(Result):
     id: str
     action: str
     file: str
-    similar: Similar = ()
+    similar: Annotated[
+        tuple[SimilarMemory, ...],
+        Field("The memory that a new one is most like", omit_default=True),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
