@@ -155,7 +155,9 @@ def test_an_index_that_another_thread_rebuilt_stays(
         file.unlink()
         root.sync()
         rebuilt.append(file.stat().st_ino)
-        assert found(root, "hawthorn") == ["notes/a.md"]  # as another thread does with the same handle
+        assert found(root, "hawthorn") == [
+            "notes/a.md"
+        ]  # as another thread does with the same handle
         raise IndexFileError(f"{file}: damaged", code="index_damaged")
 
     monkeypatch.setattr(root._opened, "_search", damaged_once)
