@@ -460,6 +460,27 @@ mod tests {
     }
 
     #[test]
+    fn the_nearest_name_is_that_of_a_file_that_is_there() {
+        let files = [
+            ("notes/hedges.md", "When to cut"),
+            ("notes/moles.md", "Moles"),
+        ];
+        let before = names(&files);
+        for (name, expected) in [
+            ("hegdes", Some("notes/hedges.md")),
+            ("notes/hedge.md", Some("notes/hedges.md")),
+            ("when to cat", Some("notes/hedges.md")),
+            ("Mole", Some("notes/moles.md")),
+            ("badgers", None),
+        ] {
+            assert_eq!(before.nearest(name), expected, "{name}");
+        }
+        let gone = before.after(&["notes/hedges.md"], |_| None).unwrap();
+        assert_eq!(gone.nearest("hegdes"), None);
+        assert_eq!(gone.nearest("Mole"), Some("notes/moles.md"));
+    }
+
+    #[test]
     fn a_user_may_mean_the_title_of_a_memory_by_the_name_of_a_page() {
         let names = names(&[
             ("a/keys.md", "Vault"),
