@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,6 +140,29 @@ def test_what_is_damaged_again_is_an_error(
     with pytest.raises(IndexFileError, match="damaged"):
         root.recall("hawthorn")
     assert searches == 2
+
+
+def test_an_index_that_another_thread_rebuilt_stays(
+    root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = root.path / ".hedgerow/index.db"
+    search = root._opened._search
+    rebuilt: list[int] = []
+
+    def damaged_once(*arguments: Any) -> Any:
+        if rebuilt:
+            return search(*arguments)
+        file.unlink()
+        root.sync()
+        rebuilt.append(file.stat().st_ino)
+        assert found(root, "hawthorn") == [
+            "notes/a.md"
+        ]  # as another thread does with the same handle
+        raise IndexFileError(f"{file}: damaged", code="index_damaged")
+
+    monkeypatch.setattr(root._opened, "_search", damaged_once)
+    assert found(root, "hawthorn") == ["notes/a.md"]
+    assert file.stat().st_ino == rebuilt[0]
 
 
 @pytest.mark.parametrize("name", ["index.db", "store.db"])

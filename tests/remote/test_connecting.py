@@ -25,7 +25,7 @@ from serving import READER
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("notes.db", 'url must begin with "http://" or "https://" and name a host'),
+        ("ftp://notes", 'url must begin with "http://" or "https://" and name a host'),
         ("http://me:secret@127.0.0.1/", "url holds a user name or a password"),
         ("http://notes.example:7411", "use https, or pass insecure_http=True"),
     ],
@@ -35,6 +35,36 @@ def test_addresses_that_are_refused(url, message):
         hr.connect(url, token="t" * 40)
     assert caught.value.code == "invalid_endpoint"
     assert "secret" not in str(caught.value)
+
+
+def test_a_path_is_opened_in_this_process(tmp_path):
+    hr.Index.open(tmp_path / "notes.db").close()
+    with hr.connect(tmp_path, kind="root") as memory:
+        memory.remember("Moles dig in the lower meadow.")
+    with hr.connect(str(tmp_path)) as memory:
+        assert isinstance(memory, hr.MemoryRoot)
+        assert [one.title for one in memory.list().memories] == ["Moles dig in the lower meadow."]
+    with hr.connect(tmp_path / "notes.db") as index:
+        assert isinstance(index, hr.Retriever)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("gone", {}, "there is no folder or file .*gone'; a URL begins with http:// or https://"),
+        ("", {"kind": "index"}, "is a folder, and no index; give the file of the index"),
+        ("a.db", {"kind": "root"}, "is a file, and no root; give the folder of the root"),
+        (
+            "",
+            {"token": "t" * 40},
+            "token is for the URL of a server, and .* is a path; leave it out",
+        ),
+    ],
+)
+def test_paths_that_are_refused(tmp_path, name, options, message):
+    hr.Index.open(tmp_path / "a.db").close()
+    with pytest.raises(hr.InvalidInputError, match=message):
+        hr.connect(tmp_path / name, **options)
 
 
 def test_nobody_is_there():

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -25,9 +24,6 @@ INTERRUPTED = 130
 REPEAT = "run the same command again to finish"
 WRITTEN_SO_FAR = f"every file written so far is complete; {REPEAT}"
 """What an interrupted command that writes files leaves."""
-
-_LIKENESS = 0.75
-"""From this likeness on, from 0 to 1, an option is taken for the one that was meant."""
 
 _COMPLETE = "_HEDGEROW_COMPLETE"
 """A shell sets it to ask for its script, or for what may come next."""
@@ -111,10 +107,12 @@ def _refusal(error: OSError | UnicodeEncodeError) -> str:
 
 def _usage(error: click.UsageError, *, as_json: bool) -> int:
     if isinstance(error, click.NoSuchOption):
+        from hedgerow._engine import _nearest  # noqa: PLC0415 - slow to import
+
         # click counts the hyphens as likeness, and takes --neighbors for --verbose.
         name = error.option_name
-        near = get_close_matches(name, error.possibilities or (), cutoff=_LIKENESS)
-        error = click.NoSuchOption(name, possibilities=near, ctx=error.ctx)
+        near = _nearest(name, error.possibilities or ())
+        error = click.NoSuchOption(name, possibilities=[near] if near else [], ctx=error.ctx)
     message = error.format_message()
     if isinstance(error, click.NoSuchOption) and error.option_name[:2] != "--":
         message += " A text that starts with a hyphen goes after `--`."

@@ -231,7 +231,9 @@ class RememberRequest(Request[RememberResult]):
 
     text: Annotated[str, Field("Markdown, without front matter")]
     _: KW_ONLY
-    title: Annotated[str, Field("One line on its subject")]
+    title: Annotated[
+        str | None, Field("One line on its subject; without one, the beginning of the text")
+    ] = None
     type: Annotated[MemoryType, Field("The kind of memory")] = "note"
     tags: Tags = ()
     on_duplicate: Annotated[

@@ -274,7 +274,8 @@ def remember(session: Session, request: RememberRequest, files: RootFiles) -> Re
     `files` are the index and the store of a handle.
     """
     body = note.checked_body(request.text)
-    check_no_secret(body, request.title, allowed=request.allow_secret)
+    title = request.title or note.title_of(body)
+    check_no_secret(body, title, allowed=request.allow_secret)
     derived, kind, choice = session.derived, request.type, request.on_duplicate
     fields = _stated_fields(session, request, kind)
     with one_writer(derived):
@@ -293,7 +294,7 @@ def remember(session: Session, request: RememberRequest, files: RootFiles) -> Re
             check_markable(derived, old)
             _check_inside(derived, kind)
             fields[SUPERSEDES] = [written_name(old)]
-        file = write_memory(derived, kind, request.title, body, request.tags, fields, session.scope)
+        file = write_memory(derived, kind, title, body, request.tags, fields, session.scope)
         done = _indexed(derived, file, files)
         if old is not None:
             with after_writing(file):

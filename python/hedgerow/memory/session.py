@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -225,11 +224,8 @@ class Session:
         visible = self.visible(scope)
         names, holds = state.names(visible), self._holding(ended=ended)
 
-        def paths() -> Iterable[str]:
-            return (path for path in state.nodes.paths() if visible is None or path in visible)
-
         unread = {one.path: one.reason for one in state.unread()} if visible is None else {}
-        return [key_of(names, paths, key, holds, unread) for key in keys]
+        return [key_of(names, key, holds, unread) for key in keys]
 
     def _holding(self, *, ended: bool) -> Callable[[str], bool]:
         """Return a predicate: whether a memory holds now, or with `ended` no longer does."""
@@ -261,15 +257,13 @@ def after_writing(files: str) -> Iterator[None]:
 
 def key_of(
     names: _Names,
-    paths: Callable[[], Iterable[str]],
     name: str,
     prefers: Callable[[str], bool] = lambda _: True,
     unread: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
-    `names` are those of the files that count, and `paths` returns these. Of several files the only one
-    that `prefers` is true of counts. Raises InvalidInputError if there is no such file
+    `names` are those of the files that count. Of several files the only one that `prefers` is true of counts. Raises InvalidInputError if there is no such file
     (`unknown_node`), or still more than one (`ambiguous_node`). The error names the reason for one of
     the `unread` paths.
     """
@@ -291,8 +285,8 @@ def key_of(
         raise InvalidInputError(
             f"{shown(name)} cannot be read: {unread[name]}", code="unknown_node"
         )
-    near = get_close_matches(name, paths(), 1)
-    hint = f"did you mean {near[0]!r}?" if near else "`hedgerow list` lists them"
+    near = names.nearest(name)
+    hint = f"did you mean {near!r}?" if near else "`hedgerow list` lists them"
     raise InvalidInputError(
         f"there is no memory {shown(name)} in this root; {hint}", code="unknown_node"
     )

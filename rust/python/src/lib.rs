@@ -142,6 +142,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(documents::_without_secrets, module)?,
         wrap_pyfunction!(rules::_rules, module)?,
         wrap_pyfunction!(rules::_switch_rule, module)?,
+        wrap_pyfunction!(text::_nearest, module)?,
         wrap_pyfunction!(text::_tokenize, module)?,
         wrap_pyfunction!(text::_marks, module)?,
         wrap_pyfunction!(text::_snippets, module)?,
