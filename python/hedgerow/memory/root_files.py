@@ -43,6 +43,7 @@ from .derived import (
     with_words,
 )
 from .documents import CODES
+from .files import is_leftover
 
 
 class NodeState:
@@ -389,7 +390,8 @@ class FileCheck:
     def look(self, derived: Derived, *ledgers: Ledger) -> FreshnessCheck:
         """Compare the files with ledgers of the root: of the index, and perhaps of the store.
 
-        The first decides which problems of files are reported. Takes no lock.
+        The first decides which problems of files are reported. The temporary file of a killed writer is a
+        file to sync, which removes it. Takes no lock.
         """
         for ledger in ledgers:
             if not ledger.is_current:
@@ -407,6 +409,9 @@ class FileCheck:
                 or is_unchanged(derived, ledger, listing)
             ):
                 return FreshnessCheck(None, listing)
+        is_left = any(map(is_leftover, map(Path, listing.leftovers)))
+        if is_left and derived.is_writable and not derived.members:
+            return FreshnessCheck(None, listing)
         skips = list(starmap(Skip, listing.skips))
         if changes is not None:
             self._fresh[len(ledgers)] = seen, skips, ledgers
