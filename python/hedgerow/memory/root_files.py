@@ -19,8 +19,8 @@ from hedgerow._checks import checked_flag
 from hedgerow._engine import (
     Index,
     Store,
+    _is_linked,
     _is_replaced,
-    _is_unlinked,
     _Listing,
     _Names,
     _Nodes,
@@ -250,7 +250,7 @@ class RootFiles:
                 nodes = opened.known.refreshed(store)
             if opened is not None:
                 opened.scope, opened.known = derived.scope, nodes
-                if not _is_unlinked(store):
+                if _is_linked(store):
                     self._linked = nodes
             return nodes
 
@@ -263,7 +263,10 @@ class RootFiles:
             return opened.known.refreshed(store)
 
     def linked(self, derived: Derived) -> NodeState | None:
-        """Return a state of the nodes whose links the edges were, or became later; None if unknown."""
+        """Return the last state of the nodes that this handle saw with the edges of their links.
+
+        None if it saw none. Other handles may have changed the edges since.
+        """
         with self._opening:
             is_known = self._store is not None and self._store.is_of(derived, derived.store)
             return self._linked if is_known else None
@@ -279,7 +282,7 @@ class RootFiles:
                 store = self.store(derived)
                 if self._store is not None:
                     self._store.scope, self._store.known = derived.scope, nodes
-                    if not _is_unlinked(store):
+                    if _is_linked(store):
                         self._linked = nodes
 
     def close(self) -> None:

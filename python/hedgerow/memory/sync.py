@@ -11,7 +11,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import Annotated, Any
 
-from hedgerow._engine import Index, Store, _Changes, _is_unlinked, _Listing, _relink, _sync_root
+from hedgerow._engine import Index, Store, _Changes, _is_linked, _Listing, _relink, _sync_root
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import IndexFileError
@@ -208,14 +208,13 @@ class _Run:
     def sync(self, changes: _Changes, progress: Progress | None = None, *, relink: bool) -> None:
         """Read and drop files; with `relink` make the edges those of the links."""
         store, nodes = self._store, self._nodes
-        # If the edges are those of the links now, only what changes is linked again.
-        is_linked = store is not None and not _is_unlinked(store)
+        is_linked = store is not None and _is_linked(store)
         before = nodes if is_linked else self._files.linked(self._derived)
         if changes:
             self._read(changes, progress)
         if store is not None and nodes is not None:
             self._nodes = nodes = nodes.refreshed(store)
-            if relink and _is_unlinked(store):
+            if relink and not _is_linked(store):
                 _relink(store, None if before is None else before.nodes, nodes.nodes)
         self._files.note(self._derived, self.ledger, self._nodes)
 
