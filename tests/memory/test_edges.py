@@ -126,6 +126,18 @@ class TestDoctor:
         assert (found.ok, found.message) == (True, "Those of the links of the files.")
         assert found.facts == {"different": []}
 
+    def test_links_of_a_vault_are_read_as_by_a_sync(self, tmp_path: Path) -> None:
+        put(tmp_path, ".obsidian/app.json", "{}")
+        root = MemoryRoot.init(tmp_path)
+        put(tmp_path, "a.md", "---\naliases: [first]\n---\n%% [[b]] %% [[other]] #[[b]]\n")
+        put(tmp_path, "b.md", "---\ntitle: Other\nsee: '[[first]]'\n---\n[[a]]\n")
+        assert {edge[:3] for edge in edges(root)} == {
+            ("a.md", "b.md", "link"),
+            ("b.md", "a.md", "link"),
+            ("b.md", "a.md", "see"),
+        }
+        assert diagnose(tmp_path).edges.message == "Those of the links of the files."
+
     def test_a_store_that_is_behind_is_not_compared(self, linked: MemoryRoot) -> None:
         edges(linked)
         put(linked.path, "notes/b.md", "[[a]]")
