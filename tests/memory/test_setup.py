@@ -264,7 +264,8 @@ class TestDoctor:
         root = MemoryRoot.init(tmp_path / "memory")
         found = diagnose(root.path).to_dict()
         assert list(found) == [
-            "ok", "engine", "memoryRoot", "index", "links", "files", "permissions", "integrations",
+            "ok", "engine", "memoryRoot", "index", "links", "edges", "files", "permissions",
+            "integrations",
         ]  # fmt: skip
         assert found["ok"] is found["engine"]["ok"] is found["permissions"]["ok"] is True
         assert found["memoryRoot"]["root"] == str(root.path)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text, shown
-from hedgerow._engine import _is_unlinked, _Names
+from hedgerow._engine import _is_linked, _Names
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 
 from .config import Config
@@ -168,7 +168,7 @@ class Session:
         """Sync index and store, unless they surely have the present state of every file."""
         looked = self._look()
         is_current = looked is not None and looked.skips is not None
-        if is_current and not _is_unlinked(self._files.store(self.derived)):
+        if is_current and _is_linked(self._files.store(self.derived)):
             return
         from .sync import sync  # noqa: PLC0415 - slow to import
 

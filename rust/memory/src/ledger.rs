@@ -75,7 +75,7 @@ impl Record {
         Some(self.signature?.modified_seconds())
     }
 
-    fn of(source: SourceFile, has_facts: bool) -> Self {
+    pub(crate) fn of(source: SourceFile, has_facts: bool) -> Self {
         let facts = if has_facts {
             source.facts
         } else {

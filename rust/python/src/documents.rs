@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode, Result};
+use hedgerow_graph::graph::EdgeInput;
 use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::documents::audit::audit;
 use hedgerow_memory::documents::lint::lint;
@@ -37,6 +38,8 @@ type SelectionTuple = (Option<Text>, Option<i64>, usize);
 type CopyTuple<'d> = (&'d str, &'d str, f64, Option<&'d str>);
 /// The number of a new file, and the rest of a [`CopyTuple`].
 type NewCopyTuple = (usize, String, f64, Option<String>);
+/// The source, the target, the relation and the strength of an edge.
+type EdgeTuple = (String, String, String, f64);
 /// A memory and its validity.
 type Ended<'d, 'py> = (&'d str, Option<Bound<'py, PyTuple>>);
 
@@ -141,6 +144,17 @@ impl PyDocuments {
     fn several_successors(&self, now: i64) -> Vec<SkipTuple> {
         let found = self.documents.several_successors(now);
         found.iter().map(tuple_of).collect()
+    }
+
+    /// Return the edges of the links between the memories: source, target, relation and strength, in order.
+    fn edges(&self, py: Python<'_>) -> PyResult<Vec<EdgeTuple>> {
+        let kind = FolderKind {
+            is_vault: self.is_vault,
+            day_format: self.day_format.as_ref(),
+        };
+        let edges = errors::call_detached(py, || Ok(self.documents.edges(kind)))?;
+        let tuple = |edge: EdgeInput| (edge.source, edge.target, edge.relation, edge.strength);
+        Ok(edges.into_iter().map(tuple).collect())
     }
 
     /// Return the links that lead to no memory, as (file, target), each once.

@@ -223,7 +223,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(root_sync::_sync_root, module)?,
         wrap_pyfunction!(root_sync::_prepared_index, module)?,
         wrap_pyfunction!(root_sync::_prepared_store, module)?,
-        wrap_pyfunction!(root_sync::_is_unlinked, module)?,
+        wrap_pyfunction!(root_sync::_is_linked, module)?,
         wrap_pyfunction!(root_sync::_relink, module)?,
         wrap_pyfunction!(recall::_recall_terms, module)?,
         wrap_pyfunction!(search_options::_group, module)?,
