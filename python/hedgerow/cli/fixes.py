@@ -52,7 +52,13 @@ def words_of(context: click.Context, fix: Fix) -> str | None:
     command, said, arguments = running.command, [], dict(fix.arguments)
     if fix.operation not in (None, "connect"):
         name = _COMMANDS.get(fix.operation, fix.operation)
-        command = _command(name)
+        main = context.find_root().command
+        found = (
+            main.get_command(context, name.split()[0]) if isinstance(main, click.Group) else None
+        )
+        if found is None:
+            return None
+        command = found
         said.append(f"hedgerow {name}")
         place = {"path": context.meta.get(PLACE, {}).get("root"), "db": running.params.get("db")}
         arguments |= {one: value for one, value in place.items() if value and one not in arguments}
@@ -62,12 +68,6 @@ def words_of(context: click.Context, fix: Fix) -> str | None:
             return None
         said.append(option)
     return " ".join(said)
-
-
-def _command(name: str) -> click.Command:
-    from hedgerow.cli import load  # noqa: PLC0415 - imports this module
-
-    return load(name.partition(" ")[0])
 
 
 def _option(command: click.Command, name: str, value: Any) -> str | None:
