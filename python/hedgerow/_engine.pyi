@@ -11,6 +11,7 @@ from typing import Any, Literal, SupportsIndex, TypeVar, final, overload
 from typing_extensions import Buffer, Self, disjoint_base
 
 from .embedders import AnyEmbedder
+from .errors import Fix
 from .ingest import IndexReport
 from .results import IndexStats, Intent, QueryResult, Trace, TrigramHit, Unanimity
 from .typing import (
@@ -911,7 +912,7 @@ class _Documents:
     def edges(self) -> list[tuple[str, str, str, float]]: ...
     def unresolved_links(self) -> list[tuple[str, str]]: ...
     def lint(self, selection: _Selected, now: int) -> tuple[list[tuple[str, str]], int, int]: ...
-    def audit(self, now: int) -> list[tuple[str, str, str, int | None, str]]: ...
+    def audit(self, now: int) -> list[tuple[str, str, str, int | None, Fix | None]]: ...
     def copies(
         self,
         selection: _Selected,

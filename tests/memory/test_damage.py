@@ -120,9 +120,12 @@ def test_rows_that_make_no_sense_are_made_again(root: MemoryRoot, damage: str) -
 
 def test_without_sync_damage_is_said(root: MemoryRoot) -> None:
     run_sql(root.path / ".hedgerow/index.db", "DROP TABLE knowledge_fts_data")
-    with pytest.raises(IndexFileError, match="--no-sync") as raised:
+    with pytest.raises(IndexFileError, match="sync=True") as raised:
         root.recall("hawthorn", sync=False)
-    assert raised.value.code == "index_damaged"
+    assert (raised.value.code, raised.value.path) == (
+        "index_damaged",
+        str(root.path / ".hedgerow/index.db"),
+    )
     assert found(root, "hawthorn") == ["notes/a.md"]
 
 

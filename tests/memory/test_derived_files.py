@@ -91,7 +91,7 @@ class TestDerivedFiles:
         put(synced_root.path, "notes/c.md", "hawthorn")
         assert [one.file for one in synced_root.recall("hawthorn", sync=False)] == ["notes/a.md"]
         shutil.rmtree(synced_root.path / ".hedgerow")
-        with pytest.raises(IndexFileError, match="hedgerow index --root") as raised:
+        with pytest.raises(IndexFileError, match=r"to make it: root\.sync\(\)$") as raised:
             synced_root.recall("hawthorn", sync=False)
         assert raised.value.code == "index_not_found"
 
@@ -184,6 +184,6 @@ class TestDerivedFiles:
     ) -> None:
         monkeypatch.setattr(files, "PATIENCE", 0.05)
         with files.locked(synced_root.path / ".hedgerow/lock"):
-            with pytest.raises(IndexFileError, match="--no-sync") as raised:
+            with pytest.raises(IndexFileError, match="sync=False") as raised:
                 synced_root.sync()
             assert raised.value.code == "index_busy"

@@ -71,7 +71,9 @@ def test_nobody_is_there():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(hr.BackendError, match="check that hedgerow serve runs there") as caught:
+        with pytest.raises(
+            hr.BackendError, match="check that a server of hedgerow runs there"
+        ) as caught:
             hr.connect(url, token="t" * 40)
     assert caught.value.code == "backend_unavailable"
     assert "t" * 40 not in str(caught.value)
@@ -169,7 +171,7 @@ class _Other(BaseHTTPRequestHandler):
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
-        (200, b'{"hello": 1}', "is not hedgerow serve; check the address"),
+        (200, b'{"hello": 1}', "is no server of hedgerow; check the address"),
         (200, b"[1]", "answered in a form that is not known here"),
         (200, b"<html>", "answered in a form that is not known here"),
         (404, b"<html>", "answered 404 without saying why"),

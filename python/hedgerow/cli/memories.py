@@ -400,7 +400,7 @@ def _written(write: Callable[[str], Memory], new: str) -> Memory:
         return write(new)
     except HedgerowError as error:
         message = f"{error.message}. Your text is in {_kept(new.encode())}"
-        raise HedgerowError(message, code=error.code) from error
+        raise HedgerowError(message, code=error.code, path=error.path, key=error.key) from error
 
 
 def _kept(data: bytes) -> Path:

@@ -135,5 +135,6 @@ class Ledger:
                 f"the index {self._file} is damaged (its notes on {path!r} are not JSON); rebuild "
                 "it from the files",
                 code="index_damaged",
+                path=self._file,
             ) from error
         return Record(path, signature, digest, settled, chunks, skipped, told)

@@ -178,7 +178,7 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
         return _warning(message, **facts), ()
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."
-    passed = f" Passed by: {state.passed_by.total():,} (--verbose names them)."
+    passed = f" Passed by: {state.passed_by.total():,}."
     unused = "".join(f" {unused_pattern(pattern)}." for pattern in state.unused)
     message = f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}{unused}{kept}"
     facts |= {
@@ -299,7 +299,7 @@ def _files(found: Sequence[Skip]) -> Check:
 
 
 def _some(texts: Sequence[str]) -> str:
-    more = [f"and {len(texts) - _SHOWN} more (--json has all)"] if len(texts) > _SHOWN else []
+    more = [f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
     return "; ".join([*texts[:_SHOWN], *more])
 
 

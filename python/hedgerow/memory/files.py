@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.errors import Fix, HedgerowError, IndexFileError
 
 from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
@@ -420,6 +420,9 @@ else:
 PATIENCE = 60.0
 """Seconds to wait for the lock; a first index of many notes takes some of them."""
 
+_AS_IT_IS = Fix("read the index as it is", arguments={"sync": False})
+"""The fix of a folder in which the index cannot be brought up to date now."""
+
 _PAUSE = 0.005
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _LONGEST_NAME = 32
@@ -439,8 +442,10 @@ def locked(file: Path) -> Iterator[None]:
                 if time.monotonic() > deadline:
                     raise IndexFileError(
                         f"{_holder(descriptor)} has been writing to {file.parent} for over "
-                        f"{PATIENCE:.0f} seconds; wait for it, or recall with --no-sync",
+                        f"{PATIENCE:.0f} seconds; wait for it",
                         code="index_busy",
+                        path=file.parent,
+                        fixes=(_AS_IT_IS,),
                     )
                 time.sleep(_PAUSE)
             if _is_same(descriptor, file):
@@ -518,9 +523,10 @@ def _open(file: Path) -> int:
     except OSError as error:
         reason = error.strerror or str(error)
         raise HedgerowError(
-            f"cannot write {file}: {reason}; check permissions and free space, or read what the "
-            "index has with --no-sync (sync=False)",
+            f"cannot write {file}: {reason}; check permissions and free space",
             code="root_io",
+            path=file,
+            fixes=(_AS_IT_IS,),
         ) from error
 
 

@@ -44,6 +44,7 @@ from . import vectors
 from .config import Config
 from .derived import (
     FOREIGN,
+    REBUILD,
     TOKENIZER,
     Derived,
     damage_in,
@@ -308,6 +309,7 @@ class OpenedIndex:
             results,
             unreadable=named,
             notices=tuple(notices),
+            not_allowed=config.not_allowed,
             left_out=dict(done.left_out),
             as_of=done.as_of,
             about=tuple([About(*one) for one in done.about]),
@@ -504,9 +506,10 @@ class OpenedIndex:
             raise error
         if not sync:
             raise IndexFileError(
-                f"{derived.index} is damaged; leave out --no-sync (sync=False) once, and it is "
-                f"rebuilt from the files ({damage.message})",
+                f"{derived.index} is damaged ({damage.message})",
                 code="index_damaged",
+                path=derived.index,
+                fixes=(REBUILD,),
             ) from error
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 

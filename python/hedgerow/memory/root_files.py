@@ -26,7 +26,7 @@ from hedgerow._engine import (
     _Nodes,
     _Watch,
 )
-from hedgerow.errors import IndexFileError
+from hedgerow.errors import Fix, IndexFileError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Rules, Skip
 
@@ -178,9 +178,10 @@ class RootFiles:
             identity = identity_of(derived.index)
         if identity is None:
             raise IndexFileError(
-                f"{derived.root} has no index yet; make it with: hedgerow index --root "
-                f"{derived.root}",
+                f"{derived.root} has no index yet",
                 code="index_not_found",
+                path=derived.index,
+                fixes=(Fix("make it", "sync"),),
             )
         with self._opening:
             if self._index is None or not self._index.has(derived, identity):

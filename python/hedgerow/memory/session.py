@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text, shown
 from hedgerow._engine import _is_linked, _Names
-from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
+from hedgerow.errors import Fix, HedgerowError, IndexFileError, InvalidInputError
 
 from .config import Config
 from .derived import Derived, damage_in, is_mended_by_sync, remove_damaged
@@ -72,9 +72,10 @@ class Session:
             if state.ledger.is_current:
                 return state
         raise IndexFileError(
-            f"{self.config.root} has no store yet; leave out --no-sync (sync=False) once, where its folder "
-            "can be written",
+            f"{self.config.root} has no store yet",
             code="index_not_found",
+            path=self.derived.store,
+            fixes=(Fix("make it from the files, in a writable folder", arguments={"sync": True}),),
         )
 
     def titles(self, files: Iterable[str]) -> dict[str, str]:
@@ -252,7 +253,7 @@ def after_writing(files: str) -> Iterator[None]:
         message = (
             f"{error.message}. Written before that: {files}. The next recall reads all changes."
         )
-        raise kind(message, code=error.code) from error
+        raise kind(message, code=error.code, path=error.path, key=error.key) from error
 
 
 def key_of(
@@ -280,15 +281,19 @@ def key_of(
         raise InvalidInputError(
             f"{shown(name)} is ambiguous: it means {first}{more}; give the path",
             code="ambiguous_node",
+            key=name,
         )
     if name in unread:
         raise InvalidInputError(
-            f"{shown(name)} cannot be read: {unread[name]}", code="unknown_node"
+            f"{shown(name)} cannot be read: {unread[name]}", code="unknown_node", key=name
         )
     near = names.nearest(name)
-    hint = f"did you mean {near!r}?" if near else "`hedgerow list` lists them"
+    hint = f"; did you mean {near!r}?" if near else ""
     raise InvalidInputError(
-        f"there is no memory {shown(name)} in this root; {hint}", code="unknown_node"
+        f"there is no memory {shown(name)} in this root{hint}",
+        code="unknown_node",
+        key=name,
+        fixes=() if near else (Fix("list the memories", "list"),),
     )
 
 

@@ -136,7 +136,7 @@ def _sync(  # noqa: PLR0913 - the options of a sync
             listing = derived.listing(named=True)
             changes = run.changes(listing)
         if not allow_empty:
-            check_not_empty(str(derived.source_root), changes.most_gone, len(listing))
+            check_not_empty(str(derived.source_root), changes.most_gone, len(listing), "sync")
         run.sync(changes, progress, relink=with_store)
         _remove_leftovers(derived, listing)
         return _report(derived, listing, run, changes.gone)

@@ -137,7 +137,7 @@ def _kind_of(about: dict[str, Any], wanted: str | None, url: str) -> str:
     found = about.get("kind")
     if found not in _KINDS or "name" not in about:
         raise BackendError(
-            f"what answers at {url} is not hedgerow serve; check the address", code="bad_answer"
+            f"what answers at {url} is no server of hedgerow; check the address", code="bad_answer"
         )
     if wanted is not None and found != wanted:
         raise BackendError(

@@ -31,7 +31,13 @@ const PROGRESS: Duration = Duration::from_millis(100);
 /// The rule and the sentence of a finding.
 type FindingTuple = (&'static str, String);
 /// The rule, the file, the sentence, the line and the command of a finding.
-type AuditTuple = (&'static str, String, String, Option<usize>, String);
+type AuditTuple<'py> = (
+    &'static str,
+    String,
+    String,
+    Option<usize>,
+    Option<Bound<'py, PyAny>>,
+);
 /// The topic, the earliest time in microseconds, and the limit of a selection.
 type SelectionTuple = (Option<Text>, Option<i64>, usize);
 /// A memory, the original that it is like, their likeness, and the oldest memory with the same text.
@@ -177,12 +183,13 @@ impl PyDocuments {
     }
 
     /// Audit all memories at a time in microseconds since 1970.
-    fn audit(&self, py: Python<'_>, now: i64) -> PyResult<Vec<AuditTuple>> {
+    fn audit<'py>(&self, py: Python<'py>, now: i64) -> PyResult<Vec<AuditTuple<'py>>> {
         let found = errors::call_detached(py, || audit(&self.documents, now))?;
-        let tuples = found.into_iter();
-        Ok(tuples
-            .map(|one| (one.rule, one.file, one.text, one.line, one.fix))
-            .collect())
+        let tuples = found.into_iter().map(|one| {
+            let fix = one.fix.map(|fix| errors::fix(py, &fix)).transpose()?;
+            Ok((one.rule, one.file, one.text, one.line, fix))
+        });
+        tuples.collect()
     }
 
     /// Return the copies among the memories of a selection that hold, by original.
