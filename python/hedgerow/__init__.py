@@ -72,7 +72,7 @@ if _engine.DEBUG_BUILD:
 
     warnings.warn(
         "hedgerow's engine was built without optimization and is slow; "
-        "build it with `pip install .` or `maturin develop --release`",
+        "build it with `pip install .`, or in release mode",
         RuntimeWarning,
         stacklevel=2,
     )

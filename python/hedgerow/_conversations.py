@@ -523,10 +523,10 @@ def compare(measured: Sequence[QuestionMeasures], former: Sequence[QuestionMeasu
     pairs = [(one, before[one.key]) for one in measured if one.key in before]
     if not pairs:
         raise wrong(
-            "the two runs have no question in common; compare runs of the same conversations, modes and --by"
+            "the two runs have no question in common; compare runs of the same conversations, modes and grouping"
         )
     if pairs[0][0].values.keys() != pairs[0][1].values.keys():
-        raise wrong("the two runs have other measures; compare runs with the same --depth")
+        raise wrong("the two runs have other measures; compare runs of the same depth")
     differences = [
         QuestionMeasures(
             one.conversation,
@@ -564,7 +564,7 @@ def read(file: str) -> list[QuestionMeasures]:
             header = next(rows, [])
             if tuple(header[: len(_COLUMNS)]) != _COLUMNS:
                 raise wrong(
-                    f"{file} is no run; write one with: hedgerow eval --conversations PATH --per-query FILE"
+                    f"{file} is no run of an evaluation of conversations with a line for each question"
                 )
             names = header[len(_COLUMNS) :]
             found = [

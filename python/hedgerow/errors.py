@@ -1,12 +1,16 @@
 """The exceptions hedgerow raises (spec/errors.md).
 
 Every one derives from `HedgerowError` and carries a `code` from a closed list, so a caller
-can branch on the class or on the code and show the message, which names the fix.
+can branch on the class or on the code and show the message. The file, the memory and the fixes are
+data, which no caller has to read from the message.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BackendError",
     "EngineError",
+    "Fix",
     "HedgerowError",
     "IndexFileError",
     "InvalidInputError",
@@ -27,24 +32,103 @@ __all__ = [
 __dir__ = partial(sorted, __all__)
 
 
+@dataclass(frozen=True)
+class Fix:
+    """A way out of an error, as data (spec/errors.md, "Fixes").
+
+    `does` says in the infinitive what it does. `operation` is the name of the operation to call with
+    the `arguments`; None repeats the call that failed, with these arguments. The caller chooses the
+    value of an argument that is None.
+    """
+
+    does: str
+    operation: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the fix in Python: a call, or arguments of the same call."""
+        given = ", ".join(f"{name}={_literal(value)}" for name, value in self.arguments.items())
+        if self.operation is None:
+            return given
+        return f"{_CALLS.get(self.operation, f'root.{self.operation}')}({given})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fix as JSON."""
+        return {
+            "does": self.does,
+            "operation": self.operation,
+            "arguments": dict(self.arguments),
+        }
+
+
 class HedgerowError(Exception):
     """Base of every error hedgerow raises on purpose.
 
-    `code` is one word of the closed list in spec/errors.md; `str(error)` is a sentence that
-    names the fix. Positions in messages count Python characters (code points) from 0.
+    `code` is one word of the closed list in spec/errors.md. `path` is the file that the error is
+    about, `key` the memory, or None; `fixes` are the ways out of it, the best first. `str(error)` is
+    a sentence, and the fixes as calls of Python. Positions in messages count Python characters (code
+    points) from 0.
     """
 
-    def __init__(self, message: str, *, code: str) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        path: str | os.PathLike[str] | None = None,
+        key: str | None = None,
+        fixes: Iterable[Fix] = (),
+    ) -> None:
         super().__init__(message)
         self.code = code
+        self.path = None if path is None else os.fspath(path)
+        self.key = key
+        self.fixes = tuple(fixes)
 
     @property
     def message(self) -> str:
-        """The sentence, without the code."""
+        """The sentence, without the code and the fixes."""
         return str(self.args[0])
 
+    def __str__(self) -> str:
+        return with_fixes(self.message, self.fixes, str)
+
+    def details(self) -> dict[str, Any]:
+        """Return `path`, `key` and `fixes` as JSON, without those that the error does not have."""
+        found = {
+            "path": self.path,
+            "key": self.key,
+            "fixes": [fix.to_dict() for fix in self.fixes],
+        }
+        return {name: value for name, value in found.items() if value}
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.message, self.code))
+        return (_rebuild, (type(self), self.args), self.__dict__)
+
+
+def with_fixes(message: str, fixes: Iterable[Fix], words: Callable[[Fix], str | None]) -> str:
+    """Return a message with fixes in some words, without those for which there are none."""
+    for fix in fixes:
+        if said := words(fix):
+            message += " To " if message.endswith(".") else "; to "
+            message += f"{fix.does}: {said}"
+    return message
+
+
+_CALLS = {
+    "init": "hedgerow.MemoryRoot.init",
+    "open": "hedgerow.Index.open",
+    "reembed": "retriever.reembed",
+    "reembed_collection": "retriever.reembed",
+    "connect": "hedgerow.connect",
+}
+"""The calls for operations that are no methods of a root."""
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "..."
+    return repr(value) if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
 
 
 class InvalidInputError(HedgerowError, ValueError, TypeError):
@@ -72,10 +156,6 @@ class BackendError(HedgerowError):
         super().__init__(message, code=code)
         self.refused = dict(refused or {})
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        rebuild = partial(type(self), code=self.code, refused=self.refused)
-        return (rebuild, (self.message,))
-
 
 class RetrievalError(HedgerowError):
     """No leg of a search could answer, which is not the same as finding nothing; or, with
@@ -84,12 +164,9 @@ class RetrievalError(HedgerowError):
     `trace` records what was tried (spec/trace.md).
     """
 
-    def __init__(self, message: str, *, code: str, trace: Trace) -> None:
-        super().__init__(message, code=code)
+    def __init__(self, message: str, *, code: str, trace: Trace, fixes: Iterable[Fix] = ()) -> None:
+        super().__init__(message, code=code, fixes=fixes)
         self.trace = trace
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild_failed, (type(self), self.message, self.code, self.trace))
 
 
 class MissingExtraError(HedgerowError, ImportError):
@@ -121,27 +198,11 @@ class PipelineError(HedgerowError):
         self.end = end
         self.suggestion = suggestion
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        rebuild = partial(
-            type(self),
-            kind=self.kind,
-            stage=self.stage,
-            start=self.start,
-            end=self.end,
-            suggestion=self.suggestion,
-        )
-        return (rebuild, (self.message,))
-
 
 class EngineError(HedgerowError):
     """A fault of hedgerow itself, such as a caught panic. Please report it."""
 
 
-def _rebuild(kind: type[HedgerowError], message: str, code: str) -> HedgerowError:
-    return kind(message, code=code)
-
-
-def _rebuild_failed(
-    kind: type[RetrievalError], message: str, code: str, trace: Trace
-) -> RetrievalError:
-    return kind(message, code=code, trace=trace)
+def _rebuild(kind: type[HedgerowError], args: tuple[Any, ...]) -> HedgerowError:
+    """Make an error whose attributes are set afterwards, as pickle does."""
+    return kind.__new__(kind, *args)

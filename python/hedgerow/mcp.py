@@ -33,7 +33,7 @@ from ._operations.fields import declared
 from ._operations.operation import Request
 from ._operations.schema import Definitions
 from ._operations.shapes import checked_arguments, unknown_argument
-from .errors import HedgerowError, InvalidInputError
+from .errors import Fix, HedgerowError, InvalidInputError, with_fixes
 from .memory import MemoryRoot
 from .memory.edit import checked_writer
 from .memory.names import separate_tags
@@ -101,6 +101,10 @@ class _Tool:
     def writes(self) -> bool:
         """Whether the tool changes files."""
         return self.requests[0].operation.writes
+
+    def does(self, operation: str) -> bool:
+        """Return whether the tool does an operation."""
+        return any(one.operation.name == operation for one in self.requests)
 
     def schema(self) -> Schema:
         """Return the JSON Schema of the arguments, as short as possible."""
@@ -417,11 +421,26 @@ class _Faces:
             request = tool.request(params.arguments or {}, _writer(context))
             done: types.CallToolResult = await self._run(partial(self._answer, request))
         except HedgerowError as error:
-            problem = _for_agents(error.message)
+            problem = self._message(error, tool)
             if error.code == "invalid_option":
                 problem = f"{tool.name}: {problem}"
             return _text(problem, is_error=True)
         return done
+
+    def _message(self, error: HedgerowError, tool: _Tool | None = None) -> str:
+        """Return the message of an error, and its fixes as arguments of the tool, or as tools."""
+        return with_fixes(error.message, error.fixes, partial(self._words, tool))
+
+    def _words(self, tool: _Tool | None, fix: Fix) -> str | None:
+        """Return the words of a fix; None if there is no such tool, or it lacks an argument."""
+        if fix.operation is not None:
+            tool = next((one for one in self._tools.values() if one.does(fix.operation)), None)
+        if tool is None or not all(name in tool.arguments for name in fix.arguments):
+            return None
+        given = ", ".join(f"{name}={_value(value)}" for name, value in fix.arguments.items())
+        if fix.operation is None:
+            return given
+        return f"{tool.name} with {given}" if given else tool.name
 
     def _answer(self, request: Request[Any]) -> types.CallToolResult:
         """Carry out a request. Blocks."""
@@ -464,7 +483,7 @@ class _Faces:
                     code="unknown_node",
                 )
         except HedgerowError as error:
-            problem = _for_agents(error.message)
+            problem = self._message(error)
             raise MCPError(types.INVALID_PARAMS, problem, {"uri": params.uri}) from error
         contents = types.TextResourceContents(
             uri=params.uri, mime_type="text/markdown", text=_sendable(text)
@@ -531,23 +550,9 @@ def _sendable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-_COMMANDS = (
-    (" (--on-duplicate keep)", ""),
-    (" (--on-duplicate supersede)", ""),
-    (" with by= (--by)", " as `by`"),
-    ("`hedgerow list` lists them", "memory_list lists them"),
-    ("leave --regex (regex=True) out", "leave regex out"),
-    ("; wait for it, or recall with --no-sync", "; wait for it"),
-    ("write the file yourself, and name it with --by", "give another memory as `by`"),
-)
-"""Options and commands in error messages, and their equivalents for agents."""
-
-
-def _for_agents(message: str) -> str:
-    """Return the message of an error, with the names of tools and arguments."""
-    for command, instead in _COMMANDS:
-        message = message.replace(command, instead)
-    return message
+def _value(given: Any) -> str:
+    """Return the value of an argument as JSON, or a sign for one that the caller chooses."""
+    return "..." if given is None else json.dumps(given, ensure_ascii=False)
 
 
 def _recall_prompt(query: str) -> str:

@@ -72,9 +72,7 @@ def test_two_runs_are_compared_question_by_question() -> None:
     assert lines[at + 4].split() == ["bm25", "multi-hop", "1", *["+0.000"] * 5]
     found = as_json("eval", *GIVEN, "--compare", "run.tsv")
     assert [row["questions"] for row in found["differences"]] == [1, 1, 2]
-    assert "with the same --depth" in failed(
-        1, "eval", *GIVEN, "--depth", "3", "--compare", "run.tsv"
-    )
+    assert "of the same depth" in failed(1, "eval", *GIVEN, "--depth", "3", "--compare", "run.tsv")
     assert "talks.json is no run" in failed(1, "eval", *GIVEN, "--compare", "talks.json")
 
 

@@ -241,7 +241,7 @@ class TestGraph:
         assert message in failed(exit_code, "graph", *args)
 
     def test_an_unknown_key_of_a_store(self, typed_store: str) -> None:
-        assert "there is no node 'x\"'; `hedgerow query all" in failed(
+        assert "there is no node 'x\"'; the pipeline" in failed(
             1, "graph", 'x"', "--db", typed_store
         )
 

@@ -96,7 +96,7 @@ class TestGroups:
     def test_a_key_is_declared_and_grouped_by(self) -> None:
         search = ["search", "oak", "--db", "years.db", "--group-by", "year", "--json"]
         message = failed(1, *search)
-        assert "hedgerow index --metadata-index year --db FILE" in message
+        assert "to declare it once: hedgerow index --metadata-index year --db years.db" in message
         declared = ok("index", "--metadata-index", "year", "--db", "years.db")
         assert declared == "Declared in years.db: year\n"
         assert len(as_json(*search[:-1])["results"]) == 2

@@ -63,7 +63,7 @@ def test_show(plan: Path) -> None:
     found = as_json("show", "Plan")
     assert found["file"] == "decisions/plan.md"
     assert found["text"] == PLAN
-    assert "there is no memory 'gone' in this root; `hedgerow list` lists them" in failed(
+    assert "there is no memory 'gone' in this root; to list the memories: hedgerow list" in failed(
         1, "show", "gone"
     )
     message = failed(2, "show", "plan", "--db", "x.db", "--root", str(plan.parent))

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import pytest
 
 from faults import Rounds, finish, killed, python
 from hedgerow import Index, MemoryRoot
-from memory_doubles import edges, keys, put
+from hedgerow.memory.doctor import diagnose
+from memory_doubles import edges, edges_of_files, keys, put
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -142,6 +144,60 @@ def test_two_processes_one_of_them_killed_again_and_again(tmp_path: Path, rounds
             assert len(keys(root)) == 60
             assert len(edges(root)) == 59
             assert root.store().index.check() == []
+
+
+VERBS = """
+import random, sys
+from hedgerow import HedgerowError, MemoryRoot
+root, chance = MemoryRoot.open(sys.argv[1]), random.Random(sys.argv[2])
+print("ready", flush=True)
+while True:
+    files = [one.file for one in root.list(limit=100).memories]
+    a, b = chance.sample(files, 2)
+    verb = chance.choice(["remember", "link", "unlink", "supersede", "restore", "retract", "rename", "forget", "hand"])
+    try:
+        if verb == "remember" or len(files) < 6:
+            root.remember(f"{chance.random()} [[{a}]]", title=f"T{chance.randrange(9)}", on_duplicate="keep")
+        elif verb in ("link", "unlink"):
+            getattr(root, verb)(a, b, rel=chance.choice(["see", "related"]))
+        elif verb == "supersede":
+            root.supersede(a, by=b)
+        elif verb in ("restore", "retract"):
+            getattr(root, verb)(a)
+        elif verb == "rename":
+            root.rename(a, f"m{chance.randrange(30)}")
+        elif verb == "forget":
+            root.forget(a, purge=True)
+        else:
+            with open(root.path / a, "a") as file:
+                file.write(f"[[{b}]]\\n")
+            root.recall("filler")
+    except HedgerowError as error:
+        if error.code in ("index_damaged", "root_io", "file_changed"):
+            raise
+    print(verb, flush=True)
+"""
+
+
+def test_edges_are_those_of_the_files_after_a_kill(tmp_path: Path, rounds: Rounds) -> None:
+    folder = tmp_path / "memory"
+    for number in range(12):
+        put(folder, f"notes/n{number}.md", f"# N{number}\n\nfiller [[n{(number + 5) % 12}]]\n")
+    done: Counter[str] = Counter()
+    with MemoryRoot.open(folder) as root:
+        edges(root)
+        for chance in rounds.at_least(50):
+            worker = python("-c", VERBS, folder, chance.random())
+            ready, *verbs = killed(worker, chance, longest=0.2)
+            assert ready == "ready"
+            done.update(verbs)
+            if rounds.done % 2:
+                root.recall("filler")  # reads the files, and leaves the edges to the next query
+            expected = edges_of_files(folder, tmp_path / "copy")
+            assert edges(root) == expected
+            assert diagnose(folder).edges.message == "Those of the links of the files."
+            assert [*folder.rglob(".hedgerow-*.tmp")] == []
+    assert done
 
 
 def change(root: Path, turn: int) -> None:

@@ -284,7 +284,7 @@ def test_a_read_only_handle_refuses_to_write(garden_file):
     assert garden_file.read_bytes() == before
     empty = garden_file.with_name("empty.db")
     empty.touch()
-    message = f"the index {empty} is empty or of an older version; open it once for writing, as hedgerow index does"
+    message = f"the index {empty} is empty or of an older version; open it once for writing"
     refused("index_read_only", message, hr.Index.open, empty, read_only=True)
 
 

@@ -149,7 +149,7 @@ class TestDimensions:
         assert caught.value.code == "dimension_mismatch"
         assert str(caught.value) == (
             "chunks[3]: the embedding has 3 dimensions and the index has 2; use the embedder that "
-            "the index was made with, or embed all chunks again (hedgerow index --reembed)"
+            "the index was made with; to embed all chunks again: retriever.reembed()"
         )
         assert len(index) == 3, "nothing was written"
         with pytest.raises(hr.InvalidInputError, match="the vector has 1 dimensions and") as caught:
@@ -178,8 +178,8 @@ class TestDimensions:
                 hr.Index.open(path, dimensions=3, read_only=read_only)
             assert caught.value.code == "dimension_mismatch"
             assert str(caught.value) == (
-                f"the index {path} has vectors of 2 dimensions, not 3; leave the dimensions out, "
-                "or embed all chunks again (hedgerow index --reembed)"
+                f"the index {path} has vectors of 2 dimensions, not 3; leave the dimensions out; "
+                "to embed all chunks again: retriever.reembed()"
             )
         with hr.Index.in_memory(3) as index:
             assert index.stats().dimensions == 3

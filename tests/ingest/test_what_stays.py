@@ -73,7 +73,9 @@ class TestFailedIsNotGone:
         two_notes.rename(two_notes.parent / "away")
         two_notes.mkdir()
         (two_notes / "other.png").write_bytes(b"x")
-        with pytest.raises(InvalidInputError, match=r"notes: nothing .* 2 files .* --allow-empty"):
+        with pytest.raises(
+            InvalidInputError, match=r"notes: nothing .* 2 files .* allow_empty=True"
+        ):
             run(empty_index)
         (two_notes.parent / "more").mkdir()
         (two_notes.parent / "more" / "c.md").write_text("x")

@@ -198,9 +198,7 @@ class TestAudit:
         assert told[1].startswith("- secret: notes/2026-01-01-key.md:1 looks like it has a secret")
         assert told[1].endswith("(memory_edit)")
         assert "AKIAIOSFODNN7EXAMPLQ" not in "".join(told)
-        assert told[2].endswith(
-            "has no text (the user may run: hedgerow forget notes/2026-01-02-empty.md --purge)"
-        )
+        assert told[2].endswith("has no text (the user may delete it for good)")
         assert told[3] == (
             "- duplicate: notes/2026-01-04.md has the same text as notes/2026-01-03.md (memory_supersede)"
         )
@@ -220,7 +218,7 @@ class TestWriting:
         assert file is not None
         refused = refusal(slugs_root, "memory_remember", title="M", text="Leave the moles be.")
         assert f"{file[1]} has the same text" in refused
-        assert refused.endswith('or replace that memory with on_duplicate="supersede"')
+        assert refused.endswith('; to replace that memory: on_duplicate="supersede"')
         alike = answer(slugs_root, "memory_remember", title="M", text="Leave the moles be now.")
         assert re.fullmatch(
             rf"Wrote (\S+)\. Similar: {file[1]} \(66 %\)\. If it replaces one, call memory_supersede with that as "

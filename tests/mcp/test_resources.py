@@ -79,7 +79,7 @@ class TestResources:
                 await client.read_resource("memory://nothing.md")
             return str(raised.value)
 
-        assert ask(slugs_root, refused).endswith("memory_list lists them")
+        assert ask(slugs_root, refused).endswith("; to list the memories: memory_list")
 
     def test_the_state_of_the_root_is_one(self, slugs_root: Path) -> None:
         [listed] = ask(slugs_root, lambda client: client.list_resources()).resources

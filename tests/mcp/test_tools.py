@@ -100,9 +100,13 @@ class TestArguments:
             ("memory_list", {"type": "x"}, "there are no memories of the type"),
             ("memory_remember", {"title": "T", "text": ""}, "the text is blank"),
             ("memory_supersede", {"old": "a"}, "give what takes its place"),
-            ("memory_read", {"key": "x"}, "there is no memory 'x' in this root; memory_list lists"),
+            (
+                "memory_read",
+                {"key": "x"},
+                "there is no memory 'x' in this root; to list the memories: memory_list",
+            ),
             ("memory_read", {"key": "a", "section": "Slug"}, "did you mean 'Slugs'?"),
-            ("memory_grep", {"pattern": "(", "regex": True}, "leave regex out"),
+            ("memory_grep", {"pattern": "(", "regex": True}, "to find it as it is: regex=false"),
         ],
     )
     def test_an_error_names_the_fix(

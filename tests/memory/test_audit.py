@@ -9,6 +9,7 @@ import pytest
 
 from command_line import as_json, failed, ok
 from hedgerow import MemoryRoot
+from hedgerow.errors import Fix
 from hedgerow.memory.process import audit_export
 from memory_doubles import put
 
@@ -53,9 +54,14 @@ def test_each_rule_names_file_line_and_command(troubled: Path) -> None:
         == "looks like it has a secret: AWS access key (AKIA…), and 1 more; revoke it, and edit the memory"
     )
     [empty] = by_rule["empty"]
-    assert (empty.file, empty.fix) == ("notes/empty.md", "hedgerow forget notes/empty.md --purge")
+    assert empty.file == "notes/empty.md"
+    assert empty.fix == Fix(
+        "delete it for good", "forget", {"key": "notes/empty.md", "purge": True}
+    )
     [copy] = by_rule["duplicate"]
-    assert copy.fix == "hedgerow supersede notes/2026-02-01-beer.md --by notes/2026-01-01-beer.md"
+    assert str(copy.fix) == (
+        'root.supersede(old="notes/2026-02-01-beer.md", by="notes/2026-01-01-beer.md")'
+    )
     [marks] = by_rule["contradiction"]
     assert (marks.file, marks.text) == (
         "notes/marks.md",
@@ -78,7 +84,7 @@ def test_nothing_is_written(troubled: Path) -> None:
 def test_the_command_prints_what_to_do(troubled: Path) -> None:
     said = ok("audit", "--root", str(troubled))
     assert "[expired] notes/old.md is no longer valid since 2020-01-01\n" in said
-    assert "    hedgerow forget notes/old.md --purge\n" in said
+    assert f"    hedgerow forget notes/old.md --purge --root {troubled}\n" in said
     assert said.endswith(
         "9 memories read; 1 secret, 1 empty, 1 duplicate, 1 contradiction, 1 expired, "
         "2 repeated-recall.\n"
@@ -86,6 +92,11 @@ def test_the_command_prints_what_to_do(troubled: Path) -> None:
     answer = as_json("audit", "--root", str(troubled))
     assert answer["counts"]["repeated-recall"] == 2
     assert answer["findings"][0]["rule"] == "secret"
+    assert answer["findings"][0]["fix"] == {
+        "does": "edit it",
+        "operation": "edit",
+        "arguments": {"key": "notes/key.md"},
+    }
 
 
 def test_an_empty_root_has_nothing(tmp_path: Path) -> None:

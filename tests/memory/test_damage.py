@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,9 +120,12 @@ def test_rows_that_make_no_sense_are_made_again(root: MemoryRoot, damage: str) -
 
 def test_without_sync_damage_is_said(root: MemoryRoot) -> None:
     run_sql(root.path / ".hedgerow/index.db", "DROP TABLE knowledge_fts_data")
-    with pytest.raises(IndexFileError, match="--no-sync") as raised:
+    with pytest.raises(IndexFileError, match="sync=True") as raised:
         root.recall("hawthorn", sync=False)
-    assert raised.value.code == "index_damaged"
+    assert (raised.value.code, raised.value.path) == (
+        "index_damaged",
+        str(root.path / ".hedgerow/index.db"),
+    )
     assert found(root, "hawthorn") == ["notes/a.md"]
 
 
@@ -139,6 +143,29 @@ def test_what_is_damaged_again_is_an_error(
     with pytest.raises(IndexFileError, match="damaged"):
         root.recall("hawthorn")
     assert searches == 2
+
+
+def test_an_index_that_another_thread_rebuilt_stays(
+    root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = root.path / ".hedgerow/index.db"
+    search = root._opened._search
+    rebuilt: list[int] = []
+
+    def damaged_once(*arguments: Any) -> Any:
+        if rebuilt:
+            return search(*arguments)
+        file.unlink()
+        root.sync()
+        rebuilt.append(file.stat().st_ino)
+        assert found(root, "hawthorn") == [
+            "notes/a.md"
+        ]  # as another thread does with the same handle
+        raise IndexFileError(f"{file}: damaged", code="index_damaged")
+
+    monkeypatch.setattr(root._opened, "_search", damaged_once)
+    assert found(root, "hawthorn") == ["notes/a.md"]
+    assert file.stat().st_ino == rebuilt[0]
 
 
 @pytest.mark.parametrize("name", ["index.db", "store.db"])

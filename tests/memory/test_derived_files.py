@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -88,7 +91,7 @@ class TestDerivedFiles:
         put(synced_root.path, "notes/c.md", "hawthorn")
         assert [one.file for one in synced_root.recall("hawthorn", sync=False)] == ["notes/a.md"]
         shutil.rmtree(synced_root.path / ".hedgerow")
-        with pytest.raises(IndexFileError, match="hedgerow index --root") as raised:
+        with pytest.raises(IndexFileError, match=r"to make it: root\.sync\(\)$") as raised:
             synced_root.recall("hawthorn", sync=False)
         assert raised.value.code == "index_not_found"
 
@@ -124,18 +127,63 @@ class TestDerivedFiles:
             "problem": done.problem,
         }
 
-    def test_what_a_killed_writer_left_is_removed_when_old(self, synced_root: MemoryRoot) -> None:
-        old = put(synced_root.path, "notes/.hedgerow-1-ab.tmp", "half")
-        young = put(synced_root.path, "notes/.hedgerow-2-ab.tmp", "half")
+    def test_what_a_writer_elsewhere_left_is_removed_when_old(
+        self, synced_root: MemoryRoot
+    ) -> None:
+        old = put(synced_root.path, "notes/.hedgerow-0-1-ab.tmp", "half")
+        young = put(synced_root.path, "notes/.hedgerow-0-2-ab.tmp", "half")
         os.utime(old, (1, 1))
         synced_root.sync()
         assert (old.exists(), young.exists()) == (False, True)
+
+    @pytest.mark.skipif(
+        sys.platform == "win32", reason="Windows does not say whether a process runs"
+    )
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda root: root.recall("hawthorn"),
+            lambda root: root.index(),
+            lambda root: root.supersede("a", by="b"),
+        ],
+    )
+    def test_what_a_killed_writer_left_is_removed_by_the_next(
+        self, synced_root: MemoryRoot, write: Callable[[MemoryRoot], object]
+    ) -> None:
+        gone = subprocess.Popen([sys.executable, "-c", ""])
+        gone.wait()
+        folders = ("notes", ".hedgerow/reports", ".hedgerow")
+        left, living = (
+            [
+                put(synced_root.path, f"{folder}/.hedgerow-{files._HOST}-{process}-ab.tmp", "half")
+                for folder in folders
+            ]
+            for process in (gone.pid, os.getpid())
+        )
+        write(synced_root)
+        assert [file.exists() for file in (*left, *living)] == [False] * 3 + [True] * 3
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+    def test_what_a_killed_writer_left_may_be_kept_by_the_system(
+        self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        old = put(synced_root.path, "notes/.hedgerow-0-1-ab.tmp", "half")
+        os.utime(old, (1, 1))
+        unlink = Path.unlink
+
+        def refused(self: Path, *, missing_ok: bool = False) -> None:
+            if self == old:
+                raise PermissionError(1, "Operation not permitted", str(self))
+            unlink(self, missing_ok=missing_ok)
+
+        monkeypatch.setattr(Path, "unlink", refused)
+        assert found(synced_root, "hawthorn") == ["notes/a.md"]
 
     def test_a_lock_that_is_held_for_too_long_is_an_error(
         self, synced_root: MemoryRoot, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(files, "PATIENCE", 0.05)
         with files.locked(synced_root.path / ".hedgerow/lock"):
-            with pytest.raises(IndexFileError, match="--no-sync") as raised:
+            with pytest.raises(IndexFileError, match="sync=False") as raised:
                 synced_root.sync()
             assert raised.value.code == "index_busy"

@@ -35,7 +35,7 @@ def refused(root: MemoryRoot, text: str) -> str:
     with pytest.raises(HedgerowError) as raised:
         root.remember(text, title="Again")
     assert raised.value.code == "duplicate_memory"
-    return raised.value.message
+    return str(raised.value)
 
 
 class TestRemember:
@@ -51,9 +51,8 @@ class TestRemember:
     def test_the_same_text_is_refused(self, root: MemoryRoot, text: str) -> None:
         there = root.remember(HEDGE, title="Hedge").file
         assert refused(root, text) == (
-            f'nothing was written: {there} has the same text; keep both with on_duplicate="keep" '
-            '(--on-duplicate keep), or replace that memory with on_duplicate="supersede" '
-            "(--on-duplicate supersede)"
+            f'nothing was written: {there} has the same text; to keep both: on_duplicate="keep"; '
+            'to replace that memory: on_duplicate="supersede"'
         )
         assert len(list(root.path.glob("notes/*.md"))) == 1
 
@@ -176,8 +175,10 @@ class TestOtherWriters:
         with pytest.raises(HedgerowError) as raised:
             root.supersede(old, text=HEDGE)
         assert raised.value.code == "duplicate_memory"
-        assert raised.value.message == (
-            f"nothing was written: {there} has the same text; name that memory with by= (--by)"
+        assert raised.value.key == there
+        assert str(raised.value) == (
+            f"nothing was written: {there} has the same text; to supersede by that memory: "
+            f'root.supersede(old="{old}", by="{there}")'
         )
         with pytest.raises(HedgerowError, match=f"{old} has the same text$"):
             root.supersede(old, text="hedges are cut in spring.")

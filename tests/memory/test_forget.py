@@ -150,7 +150,7 @@ class TestForget:
             keys.forget("long", purge=True)
 
     def test_it_has_to_be_said(self, keys: MemoryRoot) -> None:
-        with pytest.raises(InvalidInputError, match="say purge=True"):
+        with pytest.raises(InvalidInputError, match="to delete it: purge=True"):
             keys.forget("keys")
         assert (keys.path / "notes/keys.md").exists()
 

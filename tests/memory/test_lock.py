@@ -64,8 +64,9 @@ def test_another_thread_that_holds_it_is_named(lock_file: Path) -> None:
     assert caught.value.code == "index_busy"
     assert caught.value.message == (
         f"another thread of this process has been writing to {lock_file.parent} for over 0 seconds; "
-        "wait for it, or recall with --no-sync"
+        "wait for it"
     )
+    assert [fix.arguments for fix in caught.value.fixes] == [{"sync": False}]
 
 
 def test_another_process_that_holds_it_is_named_until_it_is_killed(lock_file: Path) -> None:

@@ -397,13 +397,15 @@ class TestLint:
         ]
 
 
-def test_an_index_of_an_earlier_version_is_read_anew(root: MemoryRoot, monkeypatch) -> None:
+def test_an_index_of_an_earlier_version_is_read_anew(root: MemoryRoot) -> None:
     put(root.path, "a.md", "---\nretracted: true\n---\nhedge\n")
-    with monkeypatch.context() as earlier:
-        earlier.setattr("hedgerow.ingest.ledger.READERS", 2)
-        root.sync()
+    root.sync()
     root.close()
     with closing(sqlite3.connect(root.path / ".hedgerow/index.db")) as index, index:
+        index.execute(
+            "UPDATE settings SET value = '2 ' || substr(value, 4) WHERE name = 'sync_scope'"
+        )
+        assert index.execute("SELECT changes()").fetchone() == (1,)
         index.execute("UPDATE sources SET facts = ''")
     with hr.MemoryRoot.open(root.path) as again:
         assert dict(again.recall("hedge").left_out) == {"retracted": 1}

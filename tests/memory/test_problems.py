@@ -167,7 +167,7 @@ class TestFrontMatter:
 
     def test_filters_name_what_may_be_missing(self, bad: MemoryRoot) -> None:
         assert bad.recall("pomelo", types=["finding"]).notices == (
-            "1 file with front matter that cannot be read may be missing: hedgerow doctor names them",
+            "1 file with front matter that cannot be read may be missing; a diagnosis of the root names them",
         )
 
     def test_a_scope_does_not_name_files_of_others(self, bad: MemoryRoot) -> None:

@@ -128,9 +128,9 @@ class TestOpen:
     @pytest.mark.parametrize("name", ["nowhere", "file.md"])
     def test_what_is_no_folder_is_refused(self, tmp_path: Path, name: str) -> None:
         put(tmp_path, "file.md", "")
-        with pytest.raises(InvalidInputError, match=f"{name}: .*hedgerow init --root") as raised:
+        with pytest.raises(InvalidInputError, match=rf"{name}: .*MemoryRoot\.init\(") as raised:
             MemoryRoot.open(tmp_path / name)
-        assert raised.value.code == "root_not_found"
+        assert (raised.value.code, raised.value.path) == ("root_not_found", str(tmp_path / name))
 
     def test_a_newer_schema_is_refused_by_all_but_status(self, tmp_path: Path) -> None:
         put(tmp_path, "hedgerow.json", NEWER)
@@ -264,7 +264,8 @@ class TestDoctor:
         root = MemoryRoot.init(tmp_path / "memory")
         found = diagnose(root.path).to_dict()
         assert list(found) == [
-            "ok", "engine", "memoryRoot", "index", "links", "files", "permissions", "integrations",
+            "ok", "engine", "memoryRoot", "index", "links", "edges", "files", "permissions",
+            "integrations",
         ]  # fmt: skip
         assert found["ok"] is found["engine"]["ok"] is found["permissions"]["ok"] is True
         assert found["memoryRoot"]["root"] == str(root.path)
@@ -319,7 +320,7 @@ class TestDoctor:
     def test_of_many_links_the_first_are_shown(self, root: MemoryRoot) -> None:
         put(root.path, "a.md", "".join(f"[[x{number}]]" for number in range(5)))
         assert diagnose(root.path).links.message == (
-            "5 broken: a.md: x0; a.md: x1; a.md: x2; and 2 more (--json has all)."
+            "5 broken: a.md: x0; a.md: x1; a.md: x2; and 2 more."
         )
 
     @pytest.mark.parametrize("config", [NEWER, "{"])
@@ -339,7 +340,9 @@ class TestDoctor:
 @pytest.mark.parametrize("make", [MemoryRoot.open, MemoryRoot.init])
 def test_the_url_of_a_server_is_no_folder(make, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidInputError, match=r"use hedgerow\.connect, or --target") as raised:
+    with pytest.raises(
+        InvalidInputError, match=r"to use the server: hedgerow\.connect\("
+    ) as raised:
         make("http://127.0.0.1:7411")
     assert raised.value.code == "root_not_found"
     assert not list(tmp_path.iterdir())

@@ -85,7 +85,9 @@ class TestChanges:
         self, synced_root: MemoryRoot
     ) -> None:
         (synced_root.path / "notes").rename(synced_root.path / ".unmounted")
-        with pytest.raises(InvalidInputError, match=r"2 files .* --allow-empty") as raised:
+        with pytest.raises(
+            InvalidInputError, match=r"2 files .* root\.sync\(allow_empty=True\)"
+        ) as raised:
             synced_root.recall("hawthorn")
         assert raised.value.code == "nothing_found"
         (synced_root.path / ".unmounted").rename(synced_root.path / "notes")

@@ -114,6 +114,6 @@ def test_a_root_without_write_permission_is_read(folder: Path, watch: bool) -> N
             assert root.list().count == 2
     put(folder, "notes/elm.md", "Elms.\n")
     root = MemoryRoot.open(folder, watch=watch)
-    with read_only.permissions(folder), pytest.raises(HedgerowError, match="--no-sync"):
+    with read_only.permissions(folder), pytest.raises(HedgerowError, match="sync=False"):
         root.recall("hawthorn")
     root.close()

@@ -46,7 +46,7 @@ def test_one_behind_the_limit_has_its_rank_and_the_score_it_lacked(garden: Memor
     ("file", "options", "cut", "reason"),
     [
         ("old", {}, "retracted", "notes/old.md does not hold (retracted: wrong bed); "
-         "--include-superseded finds it."),
+         "only a recall that includes superseded memories finds it."),
         ("next", {"types": ["decision"]}, "filtered",
          "notes/next.md is filtered out by type, tag or date."),
         ("slugs", {}, "no_match", "'notes/slugs.md#0' holds none of \"hedge\"."),

@@ -25,7 +25,7 @@ from serving import READER
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("notes.db", 'url must begin with "http://" or "https://" and name a host'),
+        ("ftp://notes", 'url must begin with "http://" or "https://" and name a host'),
         ("http://me:secret@127.0.0.1/", "url holds a user name or a password"),
         ("http://notes.example:7411", "use https, or pass insecure_http=True"),
     ],
@@ -37,11 +37,43 @@ def test_addresses_that_are_refused(url, message):
     assert "secret" not in str(caught.value)
 
 
+def test_a_path_is_opened_in_this_process(tmp_path):
+    hr.Index.open(tmp_path / "notes.db").close()
+    with hr.connect(tmp_path, kind="root") as memory:
+        memory.remember("Moles dig in the lower meadow.")
+    with hr.connect(str(tmp_path)) as memory:
+        assert isinstance(memory, hr.MemoryRoot)
+        assert [one.title for one in memory.list().memories] == ["Moles dig in the lower meadow."]
+    with hr.connect(tmp_path / "notes.db") as index:
+        assert isinstance(index, hr.Retriever)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("gone", {}, "there is no folder or file .*gone'; a URL begins with http:// or https://"),
+        ("", {"kind": "index"}, "is a folder, and no index; give the file of the index"),
+        ("a.db", {"kind": "root"}, "is a file, and no root; give the folder of the root"),
+        (
+            "",
+            {"token": "t" * 40},
+            "token is for the URL of a server, and .* is a path; leave it out",
+        ),
+    ],
+)
+def test_paths_that_are_refused(tmp_path, name, options, message):
+    hr.Index.open(tmp_path / "a.db").close()
+    with pytest.raises(hr.InvalidInputError, match=message):
+        hr.connect(tmp_path / name, **options)
+
+
 def test_nobody_is_there():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-        with pytest.raises(hr.BackendError, match="check that hedgerow serve runs there") as caught:
+        with pytest.raises(
+            hr.BackendError, match="check that a server of hedgerow runs there"
+        ) as caught:
             hr.connect(url, token="t" * 40)
     assert caught.value.code == "backend_unavailable"
     assert "t" * 40 not in str(caught.value)
@@ -139,7 +171,7 @@ class _Other(BaseHTTPRequestHandler):
 @pytest.mark.parametrize(
     ("status", "body", "message"),
     [
-        (200, b'{"hello": 1}', "is not hedgerow serve; check the address"),
+        (200, b'{"hello": 1}', "is no server of hedgerow; check the address"),
         (200, b"[1]", "answered in a form that is not known here"),
         (200, b"<html>", "answered in a form that is not known here"),
         (404, b"<html>", "answered 404 without saying why"),

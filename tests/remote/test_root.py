@@ -52,7 +52,7 @@ def test_reasons_are_the_same(root, memory):
 
 
 def test_memories_are_forgotten(root, memory):
-    with pytest.raises(hr.InvalidInputError, match="say purge=True"):
+    with pytest.raises(hr.InvalidInputError, match="to delete it: purge=True"):
         root.forget("slugs")
     done = root.forget("slugs", purge=True)
     assert done.file == "notes/slugs.md"

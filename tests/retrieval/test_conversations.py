@@ -320,7 +320,7 @@ def test_a_comparison_is_paired() -> None:
     with pytest.raises(hr.InvalidInputError, match="no question in common"):
         compare(measured(b=1.0), measured(c=1.0))
     other = [QuestionMeasures("c", "b", "a", "bm25", "id", {"Recall@5": 1.0})]
-    with pytest.raises(hr.InvalidInputError, match="other measures; compare runs with the same"):
+    with pytest.raises(hr.InvalidInputError, match="other measures; compare runs of the same"):
         compare(measured(b=1.0), other)
 
 
@@ -335,8 +335,8 @@ def test_a_run_is_written_and_read(tmp_path: Path) -> None:
     with pytest.raises(hr.InvalidInputError, match="no such file"):
         read(str(tmp_path / "missing.tsv"))
     for text, message in [
-        ("query\tmode\n", "is no run; write one with"),
-        ("", "is no run; write one with"),
+        ("query\tmode\n", "is no run of an evaluation"),
+        ("", "is no run of an evaluation"),
         (Path(file).read_text() + "a\tb\n", ":5: not a line of a run"),
         (Path(file).read_text() + "a\tb\tc\td\te\tx\t1\t1\t1\t1\n", ":5: not a line of a run"),
     ]:

@@ -150,7 +150,7 @@ def test_an_index_embedded_anew_while_a_query_is_embedded(tmp_path: Path, known:
                 search()
             assert info.value.code == "embedder_mismatch"
             assert (
-                '"two", not "one"; use that one, or embed all chunks again (hedgerow index --reembed)'
+                '"two", not "one"; use that one; to embed all chunks again: retriever.reembed()'
                 in str(info.value)
             )
             assert embedder.meanwhile is None

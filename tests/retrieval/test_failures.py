@@ -38,7 +38,7 @@ def test_an_embedder_that_fails_is_raised(caplog: pytest.LogCaptureFixture) -> N
         strict(corpus("b"), embedder=BrokenEmbedder()).search("kaas")
     assert str(info.value) == (
         "search by meaning failed: no model for 1 texts; "
-        'on_leg_failure="degrade" would answer without it'
+        'to answer without it: on_leg_failure="degrade"'
     )
     assert info.value.code == "leg_failed"
     assert isinstance(info.value.__cause__, ConnectionError)

@@ -74,11 +74,10 @@ def test_another_document_prompt_is_refused_until_all_is_embedded_anew() -> None
     index = index_of(Adapter(document="text: "))
     assert refused(index, Adapter()) == (
         'the index in memory has vectors of the embedder "e5", for which documents were embedded '
-        "with the prompt 'text: ', not with the prompt 'passage: '; give document_prompt='text: ' to "
-        "the embedder, on the command line --document-prompt. Or have all chunks embedded again: "
-        "Retriever.reembed(), or hedgerow index --reembed"
+        "with the prompt 'text: ', not with the prompt 'passage: '; to give the embedder that prompt: "
+        'document_prompt="text: "; to embed all chunks again: retriever.reembed()'
     )
-    assert "not with no prompt; give document_prompt='text: '" in refused(
+    assert "not with no prompt; to give the embedder that prompt: document_prompt=" in refused(
         index, Adapter(document="")
     )
     embedder = Adapter()
@@ -92,8 +91,9 @@ def test_another_document_prompt_is_refused_until_all_is_embedded_anew() -> None
 def test_no_prompt_that_was_chosen_is_remembered_too() -> None:
     index = index_of(Adapter(document=""))
     assert index.stats().embedder == "e5"
-    assert "with no prompt, not with the prompt 'passage: '; give document_prompt=''" in refused(
-        index, Adapter()
+    assert (
+        "with no prompt, not with the prompt 'passage: '; to give the embedder that prompt: document_prompt="
+        in refused(index, Adapter())
     )
 
 
@@ -101,9 +101,8 @@ def test_another_query_prompt_is_for_the_caller_to_choose() -> None:
     index = index_of(Adapter(query="ask: "))
     assert refused_query(index) == (
         'the index in memory has vectors of the embedder "e5", for which queries are embedded with '
-        "the prompt 'ask: ', not with the prompt 'query: '; give query_prompt='ask: ' to the "
-        'embedder, on the command line --query-prompt. Or have another prompt, "" for none, by '
-        "query_prompt too"
+        "the prompt 'ask: ', not with the prompt 'query: '; to give the embedder that prompt: "
+        'query_prompt="ask: "; to use another prompt: query_prompt=...'
     )
     for prompt in ("", "task: "):
         embedder = Adapter(query=prompt)
@@ -133,7 +132,7 @@ def test_an_older_file_goes_on_as_it_was_embedded(
         assert message == (
             f"{tmp_path / 'i.db'} has vectors that an earlier version made without the prompts of "
             '"e5"; queries and new chunks are embedded without them too. For better results '
-            "re-embed all chunks: Retriever.reembed(), or hedgerow index --reembed"
+            "embed all chunks again"
         )
         assert index.stats().embedder == "e5"
         embedder.calls.clear()
@@ -160,7 +159,7 @@ def test_an_older_file_without_a_document_prompt_gets_the_query_prompt() -> None
 def test_another_name_is_refused_as_ever() -> None:
     index = index_of(Adapter())
     with pytest.raises(
-        hr.InvalidInputError, match='not "fnv64"; use that one, or embed all chunks'
+        hr.InvalidInputError, match='not "fnv64"; use that one; to embed all chunks'
     ):
         hr.Retriever(index, embedder=FnvEmbedder()).search("oak")
     assert 'has vectors of the embedder "fnv64", not "e5 + "passage: "";' in refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,13 @@ def found(root: MemoryRoot, query: str) -> list[str]:
 def become(user: str, users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Switch to the configuration of another user."""
     monkeypatch.setenv("HEDGEROW_CONFIG_DIR", str(users / user))
+
+
+def edges_of_files(root: Path, copy: Path) -> list[tuple[str, str, str, float]]:
+    """Return the edges of a root as a new store of a copy of its files has them."""
+    shutil.copytree(root, copy, ignore=shutil.ignore_patterns(".hedgerow", ".hedgerow-*"))
+    try:
+        with MemoryRoot.open(copy) as fresh:
+            return edges(fresh)
+    finally:
+        shutil.rmtree(copy)

@@ -159,8 +159,9 @@ def neighborhood_of(store: Store, key: str, *, hops: int, most: int) -> Neighbor
     """
     if not _is_node(store, key):
         raise InvalidInputError(
-            f"there is no node {key!r}; `hedgerow query all --keys` lists what there is",
+            f'there is no node {key!r}; the pipeline "all" selects every node',
             code="unknown_node",
+            key=key,
         )
     return around(store._edges(), key, hops=hops, most=most)  # noqa: SLF001
 

@@ -24,6 +24,7 @@ from hedgerow._retrieval.operations import (
     UpdateRequest,
     UpsertRequest,
 )
+from hedgerow.errors import HedgerowError
 from hedgerow.query import QueryExplanation
 from hedgerow.results import IndexStats, Response
 from hedgerow.trace import Trace
@@ -308,7 +309,11 @@ def search_answer(  # noqa: PLR0913 - what an answer tells
         results=results,
         error=None
         if error is None
-        else LeftOut(type(error).__name__, getattr(error, "code", "leg_failed"), str(error)),
+        else LeftOut(
+            type(error).__name__,
+            getattr(error, "code", "leg_failed"),
+            error.message if isinstance(error, HedgerowError) else str(error),
+        ),
         notices=[*notices, *trace.notices] or None,
         explanation=explanation,
         why_not=why_not,

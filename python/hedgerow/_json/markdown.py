@@ -13,7 +13,6 @@ from hedgerow.ingest.source import Skip
 from hedgerow.memory import results
 from hedgerow.memory.operations import ContextRequest, EditRequest, ListRequest, ShowRequest
 from hedgerow.memory.times import memory_time
-from hedgerow.memory.trust import NOT_ALLOWED
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -34,8 +33,8 @@ _NAMED = 3
 _FINDINGS = 40
 """The most findings of an audit that are shown at once."""
 
-_FIXES = {"edit": "memory_edit", "supersede": "memory_supersede"}
-"""The tool for the fix of each command."""
+_FIXES: Mapping[str | None, str] = {"edit": "memory_edit", "supersede": "memory_supersede"}
+"""The tool for the operation of each fix."""
 
 
 def tokens_of(text: str) -> int:
@@ -50,7 +49,7 @@ def answer(request: Request[Any], result: Any) -> str:
 
 def _recall(_: Request[Any], found: results.Recall) -> str:
     passages = [_snippet(number, one) for number, one in enumerate(found, start=1)]
-    notes = _notes(found.notices, found.unreadable)
+    notes = _notes(found)
     return _joined(passages, found.left_out, notes, found.about)
 
 
@@ -64,7 +63,7 @@ def _snippet(number: int, one: results.RecalledMemory) -> results.Passage:
 def _context(request: Request[Any], found: results.Context) -> str:
     """Return the passages of a context; the whole answer is within the budget."""
     budget = request.budget if isinstance(request, ContextRequest) else found.budget
-    notes = _notes(found.notices, found.unreadable)
+    notes = _notes(found)
     passages, left_out = list(found.passages), dict(found.left_out)
     while (
         over := tokens_of(_joined(passages, left_out, notes, found.about)) - budget
@@ -92,16 +91,22 @@ def _joined(
     return "\n\n".join(filter(None, [text or "Nothing found.", end]))
 
 
-def _notes(notices: Sequence[str], unreadable: Sequence[Skip]) -> list[str]:
+def _notes(found: results.Recall | results.Context) -> list[str]:
     """Return the notices of a result. Notices about trust are shortened: the status has them."""
-    found = [one for one in notices if not one.startswith(NOT_ALLOWED)]
-    if len(found) < len(notices):
-        found.append(f"Parts of the configuration are not allowed: see {STATUS}.")
-    if unreadable:
-        named = ", ".join(f"{one.path} ({one.reason})" for one in unreadable[:_NAMED])
-        more = f" and {len(unreadable) - _NAMED} more" if len(unreadable) > _NAMED else ""
-        found.append(f"Not readable: {named}{more}.")
-    return found
+    of_trust = {one.notice for one in found.not_allowed}
+    notes = [one for one in found.notices if one not in of_trust]
+    if of_trust:
+        notes.append(f"Parts of the configuration are not allowed: see {STATUS}.")
+    return notes + _unreadable(found.unreadable)
+
+
+def _unreadable(skips: Sequence[Skip]) -> list[str]:
+    """Return a sentence with the files that could not be read, if there are any."""
+    if not skips:
+        return []
+    named = ", ".join(f"{one.path} ({one.reason})" for one in skips[:_NAMED])
+    more = f" and {len(skips) - _NAMED} more" if len(skips) > _NAMED else ""
+    return [f"Not readable: {named}{more}."]
 
 
 def _cut(text: str, size: int) -> str:
@@ -207,26 +212,27 @@ def _grep(_: Request[Any], found: results.GrepResult) -> str:
         lines.append("Nothing found.")
     if found.count > len(found):
         lines += ["", f"{found.count - len(found):,} more lines match."]
-    notes = _notes((), found.unreadable)
+    notes = _unreadable(found.unreadable)
     return "\n".join([*lines, *([""] if notes else []), *notes])
 
 
 def _audit(_: Request[Any], found: results.Audit) -> str:
-    """Return a line for each finding, with the tool that mends it, or else the command for the user."""
+    """Return a line for each finding, with the tool that mends it, or else what the user may do."""
     lines = [_finding(one) for one in found.findings[:_FINDINGS]]
     if len(found.findings) > _FINDINGS:
         lines.append(f"{len(found.findings) - _FINDINGS:,} more: ask again after mending these.")
     counts = ", ".join(f"{count} {rule}" for rule, count in found.counts.items())
     noun = "memory" if found.documents == 1 else "memories"
     head = f"{found.documents:,} {noun}: {counts or 'nothing to mend'}."
-    return "\n".join([head, *lines, *_notes((), found.unreadable)])
+    return "\n".join([head, *lines, *_unreadable(found.unreadable)])
 
 
 def _finding(one: results.AuditFinding) -> str:
     place = one.file if one.line is None else f"{one.file}:{one.line}"
-    command = one.fix.split(" ")[1:2]
-    fix = _FIXES.get(*command) if command else None
-    by = f" ({fix})" if fix else f" (the user may run: {one.fix})" if one.fix else ""
+    by = ""
+    if one.fix is not None:
+        tool = _FIXES.get(one.fix.operation)
+        by = f" ({tool or f'the user may {one.fix.does}'})"
     return f"- {one.rule}: {place} {one.text}{by}"
 
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import is_dataclass
 from datetime import date, datetime
-from difflib import get_close_matches
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from hedgerow._checks import checked_callable, checked_text, listed, shown
+from hedgerow._engine import _nearest
 from hedgerow.errors import InvalidInputError
 
 from .fields import MOST_ITEMS, Field, FieldSpec, camel_case, declared, properties
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 T = TypeVar("T")
-
-_SIMILAR = 0.6
-"""The least similarity of a name that an error suggests, by difflib's ratio."""
 
 
 def checked(value: Any, of: Any, field: Field, name: str) -> Any:
@@ -64,8 +61,8 @@ def unknown_argument(name: str, known: Sequence[str]) -> InvalidInputError:
 
 def nearest_name(name: str, known: Sequence[str]) -> str:
     """Return the advice for an unknown name: the nearest known one, or all."""
-    near = get_close_matches(str(name), known, 1, _SIMILAR)
-    return f"use {near[0]}" if near else f"it has {', '.join(known) or 'none'}"
+    near = _nearest(str(name), known)
+    return f"use {near}" if near else f"it has {', '.join(known) or 'none'}"
 
 
 def _check_served(value: Any, of: FieldSpec) -> None:
@@ -180,8 +177,8 @@ def _choice_checker(choices: tuple[Any, ...]) -> _Check:
         if value in choices and type(value) in {type(one) for one in choices}:
             return value
         listed_choices = ", ".join(map(str, choices))
-        near = get_close_matches(value, choices, 1, _SIMILAR) if isinstance(value, str) else []
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        near = _nearest(value, map(str, choices)) if isinstance(value, str) else None
+        hint = f"; did you mean {near!r}?" if near else ""
         raise _invalid(f"{name} must be one of {listed_choices}, not {shown(value)}{hint}")
 
     return check

@@ -33,7 +33,7 @@ from hedgerow._engine import (
 )
 from hedgerow.embedders.base import AnyEmbedder, Embeddings, Forms, forms_of
 from hedgerow.embedders.prompts import PromptedModel, Prompts
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import Fix, InvalidInputError
 from hedgerow.typing import ChunkLike, Progress, Searchable
 
 from . import observing
@@ -172,16 +172,17 @@ def _check_query_prompt(index: Searchable, recorded: RecordedEmbedder, prompts: 
 
 def _mismatch(index: Searchable, name: str, form: str, known: str, own: str) -> InvalidInputError:
     texts = "queries are" if form == "query" else "documents were"
-    use = f"{form}_prompt={known!r} to the embedder, on the command line --{form}-prompt"
+    argument = f"{form}_prompt"
     other = (
-        f'another prompt, "" for none, by {form}_prompt too'
+        Fix("use another prompt", arguments={argument: None})
         if form == "query"
-        else "all chunks embedded again: Retriever.reembed(), or hedgerow index --reembed"
+        else Fix("embed all chunks again", "reembed")
     )
     return InvalidInputError(
         f'{_place(index)} has vectors of the embedder "{name}", for which {texts} embedded with '
-        f"{_shown(known)}, not with {_shown(own)}; give {use}. Or have {other}",
+        f"{_shown(known)}, not with {_shown(own)}",
         code="embedder_mismatch",
+        fixes=(Fix("give the embedder that prompt", arguments={argument: known}), other),
     )
 
 
@@ -198,8 +199,7 @@ def _report(index: Searchable, name: str) -> None:
         _reported.add((_place(index), name))
         _log.warning(
             '%s has vectors that an earlier version made without the prompts of "%s"; queries and new '
-            "chunks are embedded without them too. For better results re-embed all chunks: "
-            "Retriever.reembed(), or hedgerow index --reembed",
+            "chunks are embedded without them too. For better results embed all chunks again",
             _place(index),
             name,
         )
@@ -225,9 +225,9 @@ def refuse_other_embedder(known: str | None, name: str) -> None:
     """Raise InvalidInputError (`embedder_mismatch`) if a different embedder is known."""
     if known is not None and known != name:
         raise InvalidInputError(
-            f'the collection has vectors of the embedder "{known}", not of "{name}"; use that one, or '
-            "embed all chunks again: Retriever.reembed(), or hedgerow cluster reembed",
+            f'the collection has vectors of the embedder "{known}", not of "{name}"; use that one',
             code="embedder_mismatch",
+            fixes=(Fix("embed all chunks again", "reembed_collection"),),
         )
 
 

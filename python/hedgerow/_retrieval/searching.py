@@ -18,7 +18,7 @@ from hedgerow._dual import Call, Steps
 from hedgerow._engine import Found, Index, Searcher, SearchOptions, Stop, _check_query
 from hedgerow._times import checked_half_life
 from hedgerow.embedders.base import AnyEmbedder, checked_rows
-from hedgerow.errors import BackendError, HedgerowError, InvalidInputError, RetrievalError
+from hedgerow.errors import BackendError, Fix, HedgerowError, InvalidInputError, RetrievalError
 from hedgerow.query import QueryExplanation
 from hedgerow.rerankers.base import AnyReranker
 from hedgerow.results import STAGES, Response, Trace
@@ -310,13 +310,11 @@ class Stages:
             return found
         trace = found.trace
         if found.failed:
-            message = f"no leg of the search could answer: {found.error}"
-            failure = RetrievalError(message, code="retrieval_failed", trace=trace)
-            failure.__cause__ = found.error
-            return failure
+            what = "no leg of the search could answer"
+            return _failure(what, trace, found.error, code="retrieval_failed")
         error = found.error or part_error
         if self.on_leg_failure == "raise" and error is not None:
-            return _failed(trace, error, '; on_leg_failure="degrade" would answer without it')
+            return _failed(trace, error, Fix("answer without it", arguments=_DEGRADE))
         if found.error is not None:
             _log.warning("the %s leg failed, the other answers: %s", trace.error_stage, found.error)
         results = found.results(min(offset + limit, sys.maxsize))[offset:]
@@ -325,9 +323,20 @@ class Stages:
         return Response(results, trace, error, offset)
 
 
-def _failed(trace: Trace, error: Exception, advice: str = "") -> RetrievalError:
+_DEGRADE = {"on_leg_failure": "degrade"}
+
+
+def _failed(trace: Trace, error: Exception, *fixes: Fix) -> RetrievalError:
     stage = STAGES[trace.error_stage or "vector"]
-    failure = RetrievalError(f"{stage} failed: {error}{advice}", code="leg_failed", trace=trace)
+    return _failure(f"{stage} failed", trace, error, *fixes, code="leg_failed")
+
+
+def _failure(
+    what: str, trace: Trace, error: Exception | None, *fixes: Fix, code: str
+) -> RetrievalError:
+    """Return the error of a search, with the message and the fixes of its cause."""
+    cause, known = (error.message, error.fixes) if isinstance(error, HedgerowError) else (error, ())
+    failure = RetrievalError(f"{what}: {cause}", code=code, trace=trace, fixes=(*known, *fixes))
     failure.__cause__ = error
     return failure
 

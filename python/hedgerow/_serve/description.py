@@ -37,6 +37,14 @@ class State(TypedDict):
     status: Literal["ok"]
 
 
+class FixDocument(TypedDict):
+    """A way out of an error; without an operation, the same request with these arguments."""
+
+    does: str
+    operation: str | None
+    arguments: dict[str, Any]
+
+
 class ProblemDocument(TypedDict):
     """Why a request was not answered (RFC 9457); some codes have more fields."""
 
@@ -46,6 +54,9 @@ class ProblemDocument(TypedDict):
     detail: str
     code: str
     error: NotRequired[str]
+    path: NotRequired[str]
+    key: NotRequired[str]
+    fixes: NotRequired[list[FixDocument]]
 
 
 _METHODS = ("get", "post", "put")

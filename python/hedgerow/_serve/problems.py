@@ -11,6 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from hedgerow._operations.fields import declared
+from hedgerow._retrieval import operations as _index
 from hedgerow.errors import (
     BackendError,
     HedgerowError,
@@ -19,6 +21,7 @@ from hedgerow.errors import (
     QueryTooLargeError,
     RetrievalError,
 )
+from hedgerow.memory import operations as _root
 
 _MEDIA_TYPE = "application/problem+json"
 
@@ -100,6 +103,21 @@ class Problem(HTTPException):
         }
 
 
+_OPERATIONS = {**_index.OPERATIONS, **_root.OPERATIONS}
+_ARGUMENTS = {
+    one.name
+    for request in (*_index.OPERATIONS.values(), *_root.OPERATIONS.values())
+    for one in declared(request)
+    if not one.field.local
+}
+"""The arguments that clients of a server can give."""
+
+
+def _is_served(fix: Mapping[str, Any]) -> bool:
+    """Return whether clients of a server can follow a fix."""
+    return fix["operation"] in (None, *_OPERATIONS) and fix["arguments"].keys() <= _ARGUMENTS
+
+
 def problem_of(error: HedgerowError) -> Problem:
     """The problem for an error of hedgerow."""
     status = _STATUS.get(error.code)
@@ -109,7 +127,9 @@ def problem_of(error: HedgerowError) -> Problem:
             HTTPStatus.INTERNAL_SERVER_ERROR,
         )
     kind = type(error).__name__
-    fields: dict[str, Any] = {"error": kind}
+    fields: dict[str, Any] = {"error": kind, **error.details()}
+    if fixes := [one for one in fields.pop("fixes", ()) if _is_served(one)]:
+        fields["fixes"] = fixes
     if isinstance(error, PipelineError):
         fields |= {name: getattr(error, name) for name in _OF_A_PIPELINE}
     if isinstance(error, RetrievalError):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, asdict, dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple
 
+from hedgerow._engine import _nearest
 from hedgerow.errors import InvalidInputError
 
 
@@ -148,13 +148,6 @@ def encodable(word: str) -> str:
     return word.encode("utf-8", "backslashreplace").decode()
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word most like this one, ignoring case; None if none is close."""
-    by_lower = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
-    return by_lower[found[0]] if found else None
-
-
 class WrongActionError(Exception):
     """The values of an action cannot be used; the message says why."""
 
@@ -246,7 +239,7 @@ def _one_of(words: tuple[str, ...]) -> Callable[[str, Any], str]:
     def check(name: str, value: Any) -> str:
         word = _text(name, value).lower()
         if word not in words:
-            near = nearest(word, words)
+            near = _nearest(word, words)
             meant = f'; did you mean "{near}"?' if near else ""
             raise WrongActionError(f"{name} must be one of {', '.join(words)}{meant}")
         return word
@@ -384,7 +377,7 @@ def _not_a_directive(line: int, text: str) -> RejectedPart | None:
     name = upper[1]
     if name in _CLOSERS:
         return RejectedPart(line, text, f"{name} closes nothing")
-    near = nearest(name, _FORMS)
+    near = _nearest(name, _FORMS)
     meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(_FORMS)}"
     return RejectedPart(line, text, f'there is no directive "{name}"{meant}')
 

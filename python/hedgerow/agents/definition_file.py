@@ -22,12 +22,12 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from hedgerow._checks import checked_path
-from hedgerow._engine import Pipeline, _shorten, _TomlText, parse_pipeline
+from hedgerow._engine import Pipeline, _nearest, _shorten, _TomlText, parse_pipeline
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import checked
 from hedgerow.errors import InvalidInputError, PipelineError
 
-from .actions import ACTIONS, directives_in, nearest
+from .actions import ACTIONS, directives_in
 from .definition import (
     PERIODS,
     WITHHELD,
@@ -243,7 +243,7 @@ def _withheld(op: str) -> str:
     """Check an action of `allow`."""
     if op not in WITHHELD:
         message = f"allow takes {' and '.join(WITHHELD)}, and not {_quoted(op)}"
-        raise _WrongValueError(message, nearest(op, WITHHELD))
+        raise _WrongValueError(message, _nearest(op, WITHHELD))
     return op
 
 
@@ -300,7 +300,7 @@ def _schedule_of(schedule: str) -> tuple[str, int | None]:
     try:
         return schedule, period_of(schedule)
     except ValueError as error:
-        raise _WrongValueError(str(error), nearest(schedule, PERIODS)) from error
+        raise _WrongValueError(str(error), _nearest(schedule, PERIODS)) from error
 
 
 # The definition.
@@ -491,7 +491,7 @@ class _Reader:
     def _action(self, op: str) -> str:
         if op not in ACTIONS:
             message = f"there is no action {_quoted(op)}; there are {', '.join(ACTIONS)}"
-            raise _WrongValueError(message, nearest(op, ACTIONS))
+            raise _WrongValueError(message, _nearest(op, ACTIONS))
         if op not in self._bounds.actions:
             known = ", ".join(self._bounds.actions)
             raise _WrongValueError(f"no agent of {self._bounds.place} can {op}; it can {known}")
@@ -590,7 +590,7 @@ def _unknown(key: str, table: str) -> tuple[str, str | None]:
         if key in keys:
             belongs = f"in [{home}]" if home else "at the top"
             return f"{key} is{where or ' at the top'} and belongs {belongs}", None
-    return f"there is no key {_quoted(key)}{where}", nearest(key, _KEYS[table])
+    return f"there is no key {_quoted(key)}{where}", _nearest(key, _KEYS[table])
 
 
 _NOT_UTF8 = "this is not UTF-8; save the file as UTF-8"

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from hedgerow._engine import Store, _topology
+from hedgerow._engine import Store, _nearest, _topology
 from hedgerow.errors import HedgerowError
 
-from .actions import nearest, quoted
+from .actions import quoted
 from .definition import AgentDefinition
 from .reply import fence_of
 
@@ -99,7 +99,7 @@ def check_placeholder(name: str, key: str | None) -> tuple[str, str | None] | No
         return None if key else ("NODE needs a key, as in {{NODE:instructions}}", None)
     if name not in _PLACEHOLDERS:
         known = ", ".join(_PLACEHOLDERS)
-        return f'there is no placeholder "{name}"; there are {known}', nearest(name, _PLACEHOLDERS)
+        return f'there is no placeholder "{name}"; there are {known}', _nearest(name, _PLACEHOLDERS)
     if key is not None:
         return f"{name} takes no key; write {{{{{name}}}}}", None
     return None

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hedgerow._checks import checked_text, shown
+from hedgerow._engine import _nearest
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .actions import (
@@ -39,7 +40,6 @@ from .actions import (
     WrongActionError,
     action_of,
     encodable,
-    nearest,
 )
 
 
@@ -172,7 +172,7 @@ def _entry(line: int, source: str, value: Any) -> RequestedAction | RejectedPart
     if not isinstance(op, str):
         return RejectedPart(line, source, f'"op" must be one of {", ".join(ACTIONS)}')
     if op not in ACTIONS:
-        near = nearest(op, ACTIONS)
+        near = _nearest(op, ACTIONS)
         meant = f'; did you mean "{near}"?' if near else f"; there are {', '.join(ACTIONS)}"
         return RejectedPart(line, source, f'there is no action "{encodable(op)}"{meant}')
     values = {name: found for name, found in value.items() if name != "op"}

@@ -7,7 +7,6 @@ Commands are imported when they are called, and what is slow to import where it 
 from __future__ import annotations
 
 import importlib
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -185,10 +184,12 @@ class _LazyGroup(click.Group):
         if args[0] == "help" and len(args) > 1 and args[1] != "all" and args[1][:1] != "-":
             args = [*args[1:], "--help"]
         name = args[0]
-        near = get_close_matches(name, [*_COMMANDS, *_OTHER_NAMES], 1)
-        if near and not name.startswith("-") and self.get_command(ctx, name) is None:
-            meant = _OTHER_NAMES.get(near[0], near[0])
-            raise click.UsageError(f"No such command {name!r}; did you mean {meant!r}?", ctx)
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            from hedgerow._engine import _nearest  # noqa: PLC0415 - slow to import
+
+            if near := _nearest(name, [*_COMMANDS, *_OTHER_NAMES]):
+                meant = _OTHER_NAMES.get(near, near)
+                raise click.UsageError(f"No such command {name!r}; did you mean {meant!r}?", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -6,6 +6,7 @@ They keep their names, options, JSON and exit codes (spec/memory.md), and are no
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -44,6 +45,8 @@ def status() -> None:
         echo(f"Config: {found.config_file} (schema v{visible(str(found.schema_version))})")
     echo(f"Compatible: {'yes' if found.compatible else 'no'}")
     echo(visible(found.message))
+    if not found.initialized:
+        echo(visible(f"To set it up: hedgerow init --root {shlex.quote(found.root)}"))
     for request in found.not_allowed:
         echo(visible(request.notice))
 

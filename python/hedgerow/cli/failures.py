@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from hedgerow import HedgerowError, PipelineError
 
+from .fixes import message_with_fixes
 from .output import echo, escape_unencodable, json_bytes, log_printably, open_closed_streams
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ INTERRUPTED = 130
 REPEAT = "run the same command again to finish"
 WRITTEN_SO_FAR = f"every file written so far is complete; {REPEAT}"
 """What an interrupted command that writes files leaves."""
-
-_LIKENESS = 0.75
-"""From this likeness on, from 0 to 1, an option is taken for the one that was meant."""
 
 _COMPLETE = "_HEDGEROW_COMPLETE"
 """A shell sets it to ask for its script, or for what may come next."""
@@ -71,8 +68,10 @@ def run_group(
 def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # noqa: PLR0911 - one exit for each way to end
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in options
+    context: click.Context | None = None
     try:
-        with group.make_context(prog_name, list(arguments)) as context:
+        context = group.make_context(prog_name, list(arguments))
+        with context:
             group.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as exit_:
@@ -83,7 +82,7 @@ def _run(group: click.Group, arguments: list[str], prog_name: str) -> int:  # no
         sys.stdout.flush()
         return _report("not_applied", str(error), as_json=as_json, exit_code=USAGE)
     except HedgerowError as error:
-        return _failed(error, as_json=as_json)
+        return _failed(error, context, as_json=as_json)
     except click.ClickException as error:
         return _report("failed", error.format_message(), as_json=as_json)
     except InterruptedRunError as error:
@@ -111,10 +110,12 @@ def _refusal(error: OSError | UnicodeEncodeError) -> str:
 
 def _usage(error: click.UsageError, *, as_json: bool) -> int:
     if isinstance(error, click.NoSuchOption):
+        from hedgerow._engine import _nearest  # noqa: PLC0415 - slow to import
+
         # click counts the hyphens as likeness, and takes --neighbors for --verbose.
         name = error.option_name
-        near = get_close_matches(name, error.possibilities or (), cutoff=_LIKENESS)
-        error = click.NoSuchOption(name, possibilities=near, ctx=error.ctx)
+        near = _nearest(name, error.possibilities or ())
+        error = click.NoSuchOption(name, possibilities=[near] if near else [], ctx=error.ctx)
     message = error.format_message()
     if isinstance(error, click.NoSuchOption) and error.option_name[:2] != "--":
         message += " A text that starts with a hyphen goes after `--`."
@@ -125,13 +126,14 @@ def _usage(error: click.UsageError, *, as_json: bool) -> int:
     return USAGE
 
 
-def _failed(error: HedgerowError, *, as_json: bool) -> int:
+def _failed(error: HedgerowError, context: click.Context | None, *, as_json: bool) -> int:
     """Report an error of ours; a pipeline that cannot be parsed is wrong usage."""
+    message = error.message if context is None else message_with_fixes(error, context)
+    fields = error.details()
     if not isinstance(error, PipelineError):
-        return _report(error.code, error.message, as_json=as_json)
+        return _report(error.code, message, as_json=as_json, fields=fields)
     names = ("kind", "stage", "start", "end", "suggestion")
-    fields = {name: getattr(error, name) for name in names}
-    message = error.message
+    fields |= {name: getattr(error, name) for name in names}
     if (error.kind, error.stage, error.suggestion) == ("UnknownStage", 0, None):
         message += (
             "\nTexts with words are found by `hedgerow recall WORDS` in a root, by `hedgerow search "

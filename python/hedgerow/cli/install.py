@@ -13,6 +13,7 @@ import click
 
 from hedgerow import HedgerowError
 
+from .fixes import message_with_fixes
 from .options import Command, F, json_option, option
 from .output import echo, visible, wants_json, write_json, wrote_json
 from .place import locate_root, named_roots, open_root, open_roots, place_options
@@ -152,7 +153,8 @@ def _quietly(work: Callable[[dict[str, Any]], None]) -> None:
     except click.UsageError:
         return  # No memory root: the hook has nothing to do.
     except HedgerowError as error:
-        echo(visible(f"hedgerow: {error.message}"), err=True)
+        message = message_with_fixes(error, click.get_current_context())
+        echo(visible(f"hedgerow: {message}"), err=True)
 
 
 def _start(event: dict[str, Any]) -> None:

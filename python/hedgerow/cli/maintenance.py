@@ -14,6 +14,7 @@ import click
 from hedgerow.memory.operations import Mode, ProcessRequest
 
 from .failures import FAILED, REPEAT, WRITTEN_SO_FAR, UnfinishedError, interruptible
+from .fixes import words_of
 from .options import TEXT, Command, json_option, option, request_options, text_option
 from .output import (
     echo,
@@ -363,7 +364,7 @@ def audit(*, source: str | None) -> None:
         line = "" if one.line is None else f":{one.line}"
         echo(visible(f"[{one.rule}] {one.file}{line} {one.text}"))
         if one.fix and source is None:
-            echo(visible(f"    {one.fix}"))
+            echo(visible(f"    {words_of(click.get_current_context(), one.fix)}"))
     read = f"{plural(found.documents, 'memory', 'memories')} read"
     counts = ", ".join(f"{count} {rule}" for rule, count in found.counts.items())
     echo(f"{read}; {counts or 'nothing found'}.")

@@ -73,14 +73,13 @@ def remember(
     Refuses a text that a memory has already, and names memories that are like it. Refuses texts that
     look like they have a secret, unless --allow-secret.
     """
-    from hedgerow.memory.note import title_of  # noqa: PLC0415 - slow to import
-
     text = " ".join(words) if words else None
-    line = _required_title(title) if text is None or title is not None else title_of(text)
+    if text is None or title is not None:
+        title = _required_title(title)
     offer_own_root()
     memory = open_memory(writes=True)
     body = read_stdin() if text is None else text
-    done = memory.remember(body, title=line, on_duplicate=on_duplicate, **options)
+    done = memory.remember(body, title=title, on_duplicate=on_duplicate, **options)
     if done.problem:
         echo(visible(done.problem), err=True)
     if wrote_json(done):
@@ -401,7 +400,7 @@ def _written(write: Callable[[str], Memory], new: str) -> Memory:
         return write(new)
     except HedgerowError as error:
         message = f"{error.message}. Your text is in {_kept(new.encode())}"
-        raise HedgerowError(message, code=error.code) from error
+        raise HedgerowError(message, code=error.code, path=error.path, key=error.key) from error
 
 
 def _kept(data: bytes) -> Path:

@@ -13,6 +13,7 @@ from hedgerow import __version__
 from hedgerow._operations.fields import declared, without_none
 from hedgerow._operations.shapes import is_list
 
+from .fixes import note_running
 from .output import AS_JSON, echo
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Answer `--version`, drop a `--limit` without a value, and name other options without."""
+        note_running(ctx)
         if ctx.resilient_parsing:
             # For a completion: the value is the unfinished word.
             return super().parse_args(ctx, args)

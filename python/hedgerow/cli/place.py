@@ -22,6 +22,7 @@ import click
 from hedgerow import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow._adapters.connection import LOOPBACK
 
+from .fixes import PLACE, message_with_fixes
 from .options import TEXT, F, option, text_option, with_options
 from .output import echo, has_terminal, progress_bar, visible
 
@@ -48,7 +49,6 @@ NO_ROOT_FOR_MEMORY = (
     "folders with: hedgerow init ~/.hedgerow/memory"
 )
 
-_PLACE = "hedgerow.place"
 _REPORTED = "hedgerow.reported"
 _TOKEN_VARIABLE = "HEDGEROW_TOKEN"  # noqa: S105 - the name of the variable
 _PASSWORD = "HEDGEROW_OPENSEARCH_PASSWORD"  # noqa: S105 - the name of the variable
@@ -129,12 +129,12 @@ def time_option(name: str, what: str) -> Callable[[F], F]:
 
 
 def _place() -> dict[str, Any]:
-    found: dict[str, Any] = click.get_current_context().meta.setdefault(_PLACE, {})
+    found: dict[str, Any] = click.get_current_context().meta.setdefault(PLACE, {})
     return found
 
 
 def _keep(context: click.Context, param: click.Parameter, given: Any) -> None:
-    context.meta.setdefault(_PLACE, {})[param.name] = given
+    context.meta.setdefault(PLACE, {})[param.name] = given
 
 
 def _keep_target(context: click.Context, param: click.Parameter, given: str | None) -> None:
@@ -273,12 +273,21 @@ def find_root(missing: str = NO_ROOT_FOR_MEMORY) -> Path:
     found, skipped = locate_root()
     if found is None:
         raise click.UsageError(" ".join([missing, *skipped]))
-    reported = click.get_current_context().meta.setdefault(_REPORTED, set())
     for sentence in skipped:
-        if sentence not in reported:
-            reported.add(sentence)
-            echo(sentence, err=True)
+        _report_once(sentence)
     return found
+
+
+def _report_once(sentence: str) -> None:
+    """Print a sentence on stderr, unless this command printed it before."""
+    if not was_reported(sentence):
+        click.get_current_context().meta.setdefault(_REPORTED, set()).add(sentence)
+        echo(visible(sentence), err=True)
+
+
+def was_reported(sentence: str) -> bool:
+    """Return whether this command printed a sentence about its root."""
+    return sentence in click.get_current_context().meta.get(_REPORTED, ())
 
 
 def open_root(
@@ -304,7 +313,7 @@ def _ways() -> dict[str, Any]:
     """Return the options of a root that options of the command line are for."""
     return {
         "trust": is_trusted(),
-        "notify": lambda notice: echo(visible(notice), err=True),
+        "notify": _report_once,
         "scope": scope(),
         "shared": bool(_place().get("shared")),
     }
@@ -347,7 +356,8 @@ def usage_errors() -> Iterator[None]:
     except InvalidInputError as error:
         if error.code != "invalid_option":
             raise
-        raise click.UsageError(f"{error.message}.") from error
+        message = message_with_fixes(error, click.get_current_context())
+        raise click.UsageError(f"{message}.") from error
 
 
 def read_stdin() -> str:

@@ -12,7 +12,14 @@ from hedgerow.memory.operations import ContextRequest, RecallRequest
 
 from .options import TEXT, Command, F, json_option, option, request_options, sync_option
 from .output import echo, make_console, steps, visible, wants_json, ways, write_json, wrote_json
-from .place import open_memory, open_roots, place_options, refuse_without_files, usage_errors
+from .place import (
+    open_memory,
+    open_roots,
+    place_options,
+    refuse_without_files,
+    usage_errors,
+    was_reported,
+)
 from .report import links_of, report_option, write_report
 
 if TYPE_CHECKING:
@@ -259,11 +266,9 @@ def show_related(found: RelatedMemory) -> None:
 
 
 def show_notices(notices: Sequence[str]) -> None:
-    """Print notices on stderr, except those that are printed where the root is."""
-    from hedgerow.memory.trust import NOT_ALLOWED  # noqa: PLC0415 - slow to import
-
+    """Print notices on stderr, except those that were printed when the root was opened."""
     for notice in notices:
-        if not notice.startswith(NOT_ALLOWED):
+        if not was_reported(notice):
             echo(f"Note: {visible(notice)}", err=True)
 
 

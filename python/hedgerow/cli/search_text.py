@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, set_cell_size
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hedgerow import Filters
+from hedgerow._engine import _nearest
 from hedgerow._json.highlight import Highlighter
 from hedgerow._json.index import AskedFilters
 from hedgerow.query import surface
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from .search_run import Search
 
 _MATCH_STYLE = "bold yellow"
-_LIKENESS = 0.65
 """From this likeness on, from 0 to 1, a key is taken for a field: `tgs` for `tag`, not `author` for `path`."""
 _NO_SCORE = "0.00"
 _COMMON_WORDS = (
@@ -136,8 +135,8 @@ def _show_nothing(console: Console, search: Search) -> None:
     if search.asked.request.filters != Filters():
         console.print(Text(f"Only among: {_filters(search)}"))
     for key in search.missing_keys:
-        near = get_close_matches(key, ["tag", "path"], 1, _LIKENESS)
-        meant = f"; did you mean {near[0]}?" if near else "."
+        near = _nearest(key, ["tag", "path"])
+        meant = f"; did you mean {near}?" if near else "."
         console.print(Text(f"No chunk has the key {visible(key)}{meant}"))
     _show_dropped(console, explanation)
 

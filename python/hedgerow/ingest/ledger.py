@@ -17,9 +17,6 @@ from hedgerow.errors import IndexFileError
 
 from .source import Skip
 
-READERS = 11
-"""Incremented when files are read in another way: every index then reads its files again."""
-
 Row = tuple[str, str, bool, str, int, str, str]
 """Path, signature, whether that is settled, digest, number of chunks, skips and facts."""
 
@@ -55,21 +52,19 @@ class Record:
 class Ledger:
     """The records of an index as they were when they were loaded, by path.
 
-    `is_current` says that they are about the folder `scope` and made by these readers; otherwise
+    `is_current` says that they are about the folder `scope` and made by the readers of this version; otherwise
     all files have to be read again.
     """
 
-    def __init__(self, ledger: _Ledger, note: str, file: Path | None) -> None:
+    def __init__(self, ledger: _Ledger, file: Path | None) -> None:
         self.found = ledger
-        self.note = note
         self._file = file
         self.is_current = ledger.is_current
 
     @classmethod
     def load(cls, index: Index, scope: str, *, facts: bool = False) -> Ledger:
         """Read the ledger of an index; without `facts`, which take the most memory, its records have none."""
-        note = f"{READERS} {scope}"
-        return cls(_Ledger(index, note, facts), note, index.path)
+        return cls(_Ledger(index, scope, facts), index.path)
 
     def prepared(self, into: Index | Store, *, by_source_file: bool = False) -> Ledger:
         """Return the ledger of an index or a store that is prepared for a sync.
@@ -84,12 +79,12 @@ class Ledger:
             ledger = _prepared_index(into, self.found, by_source_file)
         else:
             ledger = _prepared_store(into, self.found)
-        return self if ledger is None else Ledger(ledger, self.note, self._file)
+        return self if ledger is None else Ledger(ledger, self._file)
 
     def refreshed(self, index: Index) -> Ledger:
         """Return the ledger with what has changed since; itself where nothing has."""
         ledger = self.found.refreshed(index)
-        return self if ledger is None else Ledger(ledger, self.note, self._file)
+        return self if ledger is None else Ledger(ledger, self._file)
 
     def __len__(self) -> int:
         return len(self.found)
@@ -140,5 +135,6 @@ class Ledger:
                 f"the index {self._file} is damaged (its notes on {path!r} are not JSON); rebuild "
                 "it from the files",
                 code="index_damaged",
+                path=self._file,
             ) from error
         return Record(path, signature, digest, settled, chunks, skipped, told)

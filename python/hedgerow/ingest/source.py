@@ -19,7 +19,7 @@ from hedgerow._checks import checked_flag, checked_path, listed
 from hedgerow._engine import Chunk, _decode, _Listing, _read_chunks, _Rules, _signature, _text_of
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import Fix, InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -282,17 +282,19 @@ def signature(file: str | os.PathLike[str]) -> str:
     return _signature(file)
 
 
-def check_not_empty(folder: str, gone: int, found: int) -> None:
+def check_not_empty(folder: str, gone: int, found: int, operation: str | None = None) -> None:
     """Refuse to drop everything known of a folder: its disk may merely not be mounted.
 
-    Raises InvalidInputError when nothing was found and several files are gone.
+    Raises InvalidInputError when nothing was found and several files are gone. Its fix calls the
+    `operation`, None for the same call.
     """
     if gone > 1 and not found:
         raise InvalidInputError(
             f"{printable(folder)}: nothing to read was found there, and the index has {gone:,} files "
-            "from there; check that the disk is mounted. Nothing was changed; to drop these files, "
-            "index it with --allow-empty (in Python, allow_empty=True)",
+            "from there; check that the disk is mounted. Nothing was changed",
             code="nothing_found",
+            path=folder,
+            fixes=(Fix("drop these files", operation, {"allow_empty": True}),),
         )
 
 

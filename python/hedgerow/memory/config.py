@@ -16,7 +16,7 @@ from hedgerow._engine import __version__, _day_format_problem, _shorten
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.embedders.by_name import check_name
-from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.errors import Fix, HedgerowError, InvalidInputError
 
 from . import files, note, trust
 from .names import (
@@ -100,9 +100,10 @@ def existing_root(path: str | os.PathLike[str]) -> Path:
     except (OSError, RuntimeError) as error:
         problem = getattr(error, "strerror", None) or problem
     raise InvalidInputError(
-        f"{given}: {problem}; check the path (was the folder moved or renamed?), or make a memory root with: "
-        f"hedgerow init --root {given}",
+        f"{given}: {problem}; check the path (was the folder moved or renamed?)",
         code="root_not_found",
+        path=given,
+        fixes=(Fix("make a memory root", "init", {"path": str(given)}),),
     )
 
 
@@ -111,8 +112,9 @@ def _checked_folder(path: str | os.PathLike[str]) -> Path:
     given = checked_path(path, "path", code="root_not_found")
     if str(path).startswith(("http://", "https://")):
         raise InvalidInputError(
-            f"{path} is the URL of a server, not a folder; use hedgerow.connect, or --target instead of --root",
+            f"{path} is the URL of a server, not a folder",
             code="root_not_found",
+            fixes=(Fix("use the server", "connect", {"url": str(path)}),),
         )
     return given
 
@@ -240,9 +242,10 @@ class _Settings:
     def invalid(self, problem: str, *path: str | int) -> HedgerowError:
         """Return the error of a value that cannot be used, or without a path of the whole file."""
         return HedgerowError(
-            f"Failed to read {self.position(*path) if path else self.file}: {problem}; repair it, or "
-            f"write a new one with: hedgerow init --force --root {self.file.parent}",
+            f"Failed to read {self.position(*path) if path else self.file}: {problem}; repair it",
             code="root_config_invalid",
+            path=self.file,
+            fixes=(Fix("write a new one", "init", {"path": str(self.file.parent), "force": True}),),
         )
 
 
@@ -350,10 +353,7 @@ def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa
     if (root / AGENTS).is_dir():
         refused += choices.refused(trust.agent_models(root))
     if config.file is None:
-        message = (
-            "No hedgerow.json: a legacy/manual root. Everything works; "
-            f"`hedgerow init --root {root}` sets it up."
-        )
+        message = "No hedgerow.json: a legacy/manual root. Everything works."
         return RootStatus(str(root), None, False, None, True, message, refused)
     message = config.problem or f"This hedgerow supports schema v{config.schema_version}."
     version, compatible = config.schema_version, config.problem is None

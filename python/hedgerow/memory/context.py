@@ -74,6 +74,7 @@ def pack(  # noqa: PLR0913 - the options of a context
         tuple(passages),
         left_out,
         found.notices,
+        found.not_allowed,
         found.unreadable,
         about,
     )

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from hedgerow._engine import Index, Store, _Listing, _sync_note
-from hedgerow.errors import HedgerowError, IndexFileError, RetrievalError
+from hedgerow.errors import Fix, HedgerowError, IndexFileError, RetrievalError
 from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
 from hedgerow.ingest.source import Rules, list_folder
 
@@ -46,6 +46,9 @@ _logger = logging.getLogger("hedgerow.memory")
 _BY_EFFECTIVE_IDS = os.access in os.supports_effective_ids
 
 T = TypeVar("T", Index, Store)
+
+REBUILD = Fix("rebuild it from the files, in a writable folder", arguments={"sync": True})
+"""The fix of derived files that a recall without a sync cannot use."""
 
 FOREIGN = "index_foreign"
 """The code of a file that somebody else made, or another machine."""
@@ -267,9 +270,10 @@ def check_regular(file: Path) -> None:
 def _foreign(file: Path) -> IndexFileError:
     return IndexFileError(
         f"{file} was not made by you on this machine for a root at this path, so it is not read (was the root "
-        "moved, renamed or copied?); leave out --no-sync (sync=False) once, where its folder can be written, and "
-        "it is rebuilt from the files",
+        "moved, renamed or copied?)",
         code="index_foreign",
+        path=file,
+        fixes=(REBUILD,),
     )
 
 
@@ -433,9 +437,9 @@ def remove_damaged(derived: Derived, damage: IndexFileError) -> bool:
 
     The caller holds the lock, and rebuilds the file.
     """
-    if str(derived.store) in damage.message:
+    if damage.path == str(derived.store):
         quarantine_store(derived, damage)
-    elif str(derived.index) in damage.message:
+    elif damage.path == str(derived.index):
         discard(derived, damage)
     else:
         return False

@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import Fix, InvalidInputError
 
 from .edit import data_of, decoded
 from .git_log import Commit
@@ -46,8 +46,10 @@ def diff(root: Path, session: Session, file: str, request: DiffRequest) -> Diff:
                 raise
             raise InvalidInputError(
                 f"there is no state {name!r} of {file}: neither a commit that changed it, by 7 digits or "
-                f"more, nor a memory; `hedgerow history` lists them{unread}",
+                f"more, nor a memory{unread}",
                 code="invalid_option",
+                key=file,
+                fixes=(Fix("list the commits", "history", {"key": file}),),
             ) from error
         return path, _present(session, path)
 

@@ -9,9 +9,18 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import Chunk, Index, Store, __version__, _day_format_problem
+from hedgerow._engine import (
+    Chunk,
+    Index,
+    Store,
+    __version__,
+    _day_format_problem,
+    _Documents,
+    _is_linked,
+)
 from hedgerow.embedders.by_name import missing_folder
 from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived, identity_of, is_mended_by_sync
@@ -36,6 +45,7 @@ _KEYS = {
     "memory_root": "memoryRoot",
     "index": "index",
     "links": "links",
+    "edges": "edges",
     "files": "files",
     "permissions": "permissions",
 }
@@ -67,6 +77,7 @@ class Diagnosis:
     memory_root: Check
     index: Check
     links: Check
+    edges: Check
     files: Check
     permissions: Check
     integrations: dict[str, Check]
@@ -111,12 +122,13 @@ def diagnose(path: Path, *, trust: bool | None = None) -> Diagnosis:
             facts["notAllowed"] = [request.to_dict() for request in status.not_allowed]
     usable = root if ok else None
     index, passed_by = _index(usable)
-    links, problems = _links_and_files(usable)
+    links, edges, problems = _links_and_files(usable)
     return Diagnosis(
         engine=_engine(),
         memory_root=Check(ok, message, facts),
         index=index,
         links=links,
+        edges=edges,
         files=problems,
         permissions=_permissions(root.path if root else None),
         integrations={name: _integration(name) for name in _INTEGRATIONS},
@@ -166,7 +178,7 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
         return _warning(message, **facts), ()
     stale = state.stale > 0
     behind = f"{state.stale} files have changed since; the next recall reads them."
-    passed = f" Passed by: {state.passed_by.total():,} (--verbose names them)."
+    passed = f" Passed by: {state.passed_by.total():,}."
     unused = "".join(f" {unused_pattern(pattern)}." for pattern in state.unused)
     message = f"{behind if stale else 'Up to date.'} {how}{passed if state.passed_by else ''}{unused}{kept}"
     facts |= {
@@ -214,20 +226,20 @@ def _put_aside(root: MemoryRoot) -> list[str]:
     return sorted(name for name in names if not name.endswith(("-wal", "-shm")))
 
 
-def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check]:
-    """Check the links of all files, and whether all of each could be read."""
+def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check, Check]:
+    """Check the links of all files, their edges in the store, and whether all of each file could be read."""
     if root is None:
-        return _warning(_NOT_CHECKED), _warning(_NOT_CHECKED)
+        return _warning(_NOT_CHECKED), _warning(_NOT_CHECKED), _warning(_NOT_CHECKED)
     try:
         derived = Derived.of(root._config())  # noqa: SLF001 - of the same package
     except HedgerowError as error:
-        return _warning(error.message), _warning(error.message)
+        return _warning(error.message), _warning(error.message), _warning(error.message)
     documents = read_documents(derived.source_root, derived.rules)
     problems = [*unread(documents), *starmap(Skip, documents.problems())]
     problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
     problems += starmap(Skip, documents.several_successors(micros_of(now())))
     broken = without_attachments(documents.unresolved_links(), derived.source_root)
-    return _links(broken), _files(problems)
+    return _links(broken), _edges(derived, documents), _files(problems)
 
 
 def _bad_format(derived: Derived) -> list[Skip]:
@@ -251,6 +263,32 @@ def _links(found: Sequence[tuple[str, str]]) -> Check:
     return _warning(f"{len(found)} broken: {shown}.", unresolved=unresolved)
 
 
+def _edges(derived: Derived, documents: _Documents) -> Check:
+    """Compare the edges of the store with those of the links of the files."""
+    try:
+        if not derived.has_store:
+            return _warning("No store yet; the first query or graph makes it.", ok=True)
+        with Store.open(derived.store, read_only=True) as store:
+            ledger = Ledger.load(store.index, derived.scope)
+            stale = ledger.stale(derived.listing(), derived.source_root)
+            if stale or not ledger.is_current or not _is_linked(store):
+                message = "Not compared: the store is behind the files; the next query or graph updates it."
+                return _warning(message, ok=True)
+            stored = store._edges()  # noqa: SLF001 - of the same package
+    except HedgerowError as error:
+        return _warning(f"Not compared: {error.message}.")
+    different = sorted(set(stored) ^ set(documents.edges()))
+    facts = [{"from": edge[0], "to": edge[1], "relation": edge[2]} for edge in different]
+    if not different:
+        return _warning("Those of the links of the files.", ok=True, different=facts)
+    shown = _some([f"{source} -> {target} ({name})" for source, target, name, _ in different])
+    message = (
+        f"{len(different)} differ from the links of the files: {shown}. Move {derived.store} away while "
+        "nothing uses it, and the next query or graph rebuilds it, without visits."
+    )
+    return _warning(message, different=facts)
+
+
 def _files(found: Sequence[Skip]) -> Check:
     problems = [skip.to_dict() for skip in found]
     if not found:
@@ -261,7 +299,7 @@ def _files(found: Sequence[Skip]) -> Check:
 
 
 def _some(texts: Sequence[str]) -> str:
-    more = [f"and {len(texts) - _SHOWN} more (--json has all)"] if len(texts) > _SHOWN else []
+    more = [f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
     return "; ".join([*texts[:_SHOWN], *more])
 
 

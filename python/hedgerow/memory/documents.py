@@ -117,6 +117,7 @@ CODES = frozenset({"bad_front_matter", CONFLICT})
 """The codes of problems of files that are read, and found, nevertheless."""
 
 _SHOWN = 3
+_NAMED_BY = "a diagnosis of the root names them"
 
 
 def notices_of(
@@ -133,13 +134,9 @@ def notices_of(
     own = [str(one) for one in problems if one.path in found or one.code == CONFLICT]
     shown = own[:_SHOWN]
     if len(own) > _SHOWN:
-        shown.append(
-            f"{len(own) - _SHOWN} more of these files have problems: hedgerow doctor names them"
-        )
+        shown.append(f"{len(own) - _SHOWN} more of these files have problems; {_NAMED_BY}")
     others = {skip.path for skip in problems if skip.path not in found}
     if filtered and others:
         count = "1 file" if len(others) == 1 else f"{len(others)} files"
-        shown.append(
-            f"{count} with front matter that cannot be read may be missing: hedgerow doctor names them"
-        )
+        shown.append(f"{count} with front matter that cannot be read may be missing; {_NAMED_BY}")
     return shown

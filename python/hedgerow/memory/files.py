@@ -7,12 +7,13 @@ import os
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.errors import Fix, HedgerowError, IndexFileError
 
 from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
@@ -236,7 +237,7 @@ def _temporaries(contents: Mapping[Path, bytes], *, mode: int = 0o666) -> Iterat
 
     At the end their folders are synced, unless an error is raised.
     """
-    prefix = f"{TEMPORARY_PREFIX}{os.getpid()}-"
+    prefix = f"{TEMPORARY_PREFIX}{_HOST}-{os.getpid()}-"
     temporaries = {
         path: path.with_name(f"{prefix}{os.urandom(6).hex()}{TEMPORARY_SUFFIX}")
         for path in contents
@@ -261,6 +262,50 @@ def _temporaries(contents: Mapping[Path, bytes], *, mode: int = 0o666) -> Iterat
             with system_errors("write", path):
                 _repeat_while_shared(partial(temporary.unlink, missing_ok=True))
     _sync_folders(contents)
+
+
+_HOST = "" if _IS_WINDOWS else f"{zlib.crc32(os.uname().nodename.encode()):08x}"
+"""The machine or container in names of temporary files: ids of processes are unique within one."""
+_LONGEST_WRITE = 600.0
+"""Seconds after which no writer still needs its temporary file."""
+
+
+def remove_leftovers(candidates: Iterable[Path]) -> None:
+    """Remove the temporary files of killed writers; those that the system does not let go stay.
+
+    The caller holds the lock of the root.
+    """
+    for file in candidates:
+        if is_leftover(file):
+            with suppress(OSError):
+                file.unlink()
+
+
+def is_leftover(file: Path) -> bool:
+    """Whether the writer of a temporary file was killed.
+
+    A writer on this machine was killed if its process is gone. Another one, and any on Windows, counts
+    as killed after ten minutes.
+    """
+    host, _, rest = file.name.removeprefix(TEMPORARY_PREFIX).partition("-")
+    process = rest.partition("-")[0]
+    if _HOST and host == _HOST and process.isdecimal() and not _is_running(int(process)):
+        return True
+    try:
+        return time.time() - file.stat().st_mtime > _LONGEST_WRITE
+    except OSError:
+        return False
+
+
+def _is_running(process: int) -> bool:
+    """Whether there is a process of this id. Windows would end it instead of answering."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
 
 
 _MOST_THREADS = 8
@@ -375,6 +420,9 @@ else:
 PATIENCE = 60.0
 """Seconds to wait for the lock; a first index of many notes takes some of them."""
 
+_AS_IT_IS = Fix("read the index as it is", arguments={"sync": False})
+"""The fix of a folder in which the index cannot be brought up to date now."""
+
 _PAUSE = 0.005
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _LONGEST_NAME = 32
@@ -394,8 +442,10 @@ def locked(file: Path) -> Iterator[None]:
                 if time.monotonic() > deadline:
                     raise IndexFileError(
                         f"{_holder(descriptor)} has been writing to {file.parent} for over "
-                        f"{PATIENCE:.0f} seconds; wait for it, or recall with --no-sync",
+                        f"{PATIENCE:.0f} seconds; wait for it",
                         code="index_busy",
+                        path=file.parent,
+                        fixes=(_AS_IT_IS,),
                     )
                 time.sleep(_PAUSE)
             if _is_same(descriptor, file):
@@ -473,9 +523,10 @@ def _open(file: Path) -> int:
     except OSError as error:
         reason = error.strerror or str(error)
         raise HedgerowError(
-            f"cannot write {file}: {reason}; check permissions and free space, or read what the "
-            "index has with --no-sync (sync=False)",
+            f"cannot write {file}: {reason}; check permissions and free space",
             code="root_io",
+            path=file,
+            fixes=(_AS_IT_IS,),
         ) from error
 
 

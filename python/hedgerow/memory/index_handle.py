@@ -44,6 +44,7 @@ from . import vectors
 from .config import Config
 from .derived import (
     FOREIGN,
+    REBUILD,
     TOKENIZER,
     Derived,
     damage_in,
@@ -134,7 +135,6 @@ class OpenedIndex:
         self._opening = threading.RLock()
         self._state: _State | None = None
         self._files = check.files
-        self._damaged: tuple[int, int] | None = None
         self._columns: tuple[Index | None, _FileColumns] = None, _FileColumns()
         self._stages: tuple[Index, AnyEmbedder | None, Stages] | None = None
         self._embedder: AnyEmbedder | None = None
@@ -186,14 +186,16 @@ class OpenedIndex:
             state, unreadable = None, self._brought_up_to_date(config, listing, sync=sync)
         else:
             unreadable = [*starmap(Skip, skips), *state.skips]
+        # Of this file, not of one that takes its place, errors may say that it is damaged.
+        file = identity_of(Derived.of(config).index) if state is None else state.identity
         try:
             if state is None:
-                state = self._state_of(config)
+                state = self._state_of(config, file)
             done = self._search(state, request, options, scope)
         except HedgerowError as error:
             if is_repeat:
                 raise
-            self._rebuild(Derived.of(config), error, sync=sync)
+            self._rebuild(Derived.of(config), error, file, sync=sync)
             return self.recall(config, request, scope, is_repeat=True)
         found = self._found(config, request, scope, done, unreadable)
         return found, [Evidence(*one) for one in done.evidence]
@@ -307,6 +309,7 @@ class OpenedIndex:
             results,
             unreadable=named,
             notices=tuple(notices),
+            not_allowed=config.not_allowed,
             left_out=dict(done.left_out),
             as_of=done.as_of,
             about=tuple([About(*one) for one in done.about]),
@@ -330,10 +333,10 @@ class OpenedIndex:
 
         return bring_up_to_date(derived, files=self._files, listing=looked.listing).skips
 
-    def _state_of(self, config: Config) -> _State:
+    def _state_of(self, config: Config, file: tuple[int, int] | None) -> _State:
         """Return the open index, kept for the next recalls as long as nothing changes."""
         derived = Derived.of(config)
-        index = self._index(derived)
+        index = self._files.index(derived, file)
         ledger = self._files.ledger_of(derived, index)
         known = self._state
         if known is not None and known.config is config and known.ledger is ledger:
@@ -345,7 +348,7 @@ class OpenedIndex:
         state = _State(
             config,
             str(derived.index),
-            self._damaged,
+            file,
             index,
             ledger,
             ledger.skips,
@@ -473,34 +476,44 @@ class OpenedIndex:
         """
         derived = Derived.of(config)
 
-        def attempt() -> T:
-            index = self._index(derived)
+        def attempt(file: tuple[int, int] | None) -> T:
+            index = self._files.index(derived, file)
             return search(index, self._columns_of(index))
 
         skips = [] if fresh else self._brought_up_to_date(config, None, sync=sync)
+        file = identity_of(derived.index)
         try:
-            return attempt(), skips
+            return attempt(file), skips
         except HedgerowError as error:
-            skips = self._rebuild(derived, error, sync=sync)
-        return attempt(), skips
+            skips = self._rebuild(derived, error, file, sync=sync)
+        return attempt(identity_of(derived.index)), skips
 
-    def _rebuild(self, derived: Derived, error: HedgerowError, *, sync: bool) -> list[Skip]:
+    def _rebuild(
+        self,
+        derived: Derived,
+        error: HedgerowError,
+        file: tuple[int, int] | None,
+        *,
+        sync: bool,
+    ) -> list[Skip]:
         """Rebuild a damaged index with `sync`. Returns the files that it could not read.
 
-        Raises the error if it is no damage.
+        `file` is the file that was read, noted before it was opened: one that another process or thread
+        has put in its place stays. Raises the error if it is no damage.
         """
         damage = damage_in(error)
         if damage is None or (damage.code == FOREIGN and not sync):
             raise error
         if not sync:
             raise IndexFileError(
-                f"{derived.index} is damaged; leave out --no-sync (sync=False) once, and it is "
-                f"rebuilt from the files ({damage.message})",
+                f"{derived.index} is damaged ({damage.message})",
                 code="index_damaged",
+                path=derived.index,
+                fixes=(REBUILD,),
             ) from error
         from .sync import rebuild  # noqa: PLC0415 - slow to import
 
-        return rebuild(derived, damage, self._damaged).skips
+        return rebuild(derived, damage, file).skips
 
     def _look(self, derived: Derived, *, sync: bool) -> FreshnessCheck:
         """Return the unreadable files of the index, without a lock.
@@ -588,9 +601,7 @@ class OpenedIndex:
 
     def _index(self, derived: Derived) -> Index:
         """Return the open index, reopened if its file was rebuilt."""
-        # Noted before it opens: the error handler rebuilds this file, unless another took its place.
-        self._damaged = identity_of(derived.index)
-        return self._files.index(derived, self._damaged)
+        return self._files.index(derived, identity_of(derived.index))
 
     def _columns_of(self, index: Index) -> _FileColumns:
         """Return the columns of the files of an index, which a reopened index does not share."""

@@ -7,11 +7,11 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
 from hedgerow._checks import shown
+from hedgerow._engine import _nearest
 from hedgerow.errors import InvalidInputError
 
 CONFIG = "hedgerow.json"
@@ -73,8 +73,8 @@ def check_types(types: Collection[str], known: Collection[str]) -> None:
     words = sorted({*DIRECTORIES, *known})
     for one in types:
         if one not in words:
-            near = get_close_matches(one, words, 1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            near = _nearest(one, words)
+            hint = f"did you mean {near!r}? " if near else ""
             raise InvalidInputError(
                 f"there are no memories of the type {shown(one)}; {hint}there are {', '.join(words)}",
                 code="invalid_option",

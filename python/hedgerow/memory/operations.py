@@ -23,7 +23,7 @@ from hedgerow._operations.operation import (
     requests_of,
 )
 from hedgerow._times import checked_time
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import Fix, InvalidInputError
 from hedgerow.results import QueryResult
 from hedgerow.typing import OnDuplicate, Progress, QuestionDate, Time, VisitOutcome
 
@@ -231,7 +231,9 @@ class RememberRequest(Request[RememberResult]):
 
     text: Annotated[str, Field("Markdown, without front matter")]
     _: KW_ONLY
-    title: Annotated[str, Field("One line on its subject")]
+    title: Annotated[
+        str | None, Field("One line on its subject; without one, the beginning of the text")
+    ] = None
     type: Annotated[MemoryType, Field("The kind of memory")] = "note"
     tags: Tags = ()
     on_duplicate: Annotated[
@@ -556,9 +558,13 @@ class ForgetRequest(Request[ForgetResult]):
         super().__post_init__()
         if not self.purge:
             raise InvalidInputError(
-                "forget deletes the file for good: say purge=True (--purge), or retract it, which "
-                "keeps the file",
+                "forget deletes the file for good",
                 code="invalid_option",
+                key=self.key,
+                fixes=(
+                    Fix("delete it", arguments={"purge": True}),
+                    Fix("retract it, which keeps the file", "retract", {"key": self.key}),
+                ),
             )
 
 
@@ -720,7 +726,7 @@ class VisitRequest(Request[VisitResult]):
 
 @dataclass(frozen=True)
 class AuditRequest(Request[Audit]):
-    """Look for memories that should not be there as they are, and name the command that mends each.
+    """Look for memories that should not be there as they are, and name the operation that mends each.
 
     These are secrets, memories without text, near-duplicates, marks that contradict each other, expired
     memories, and texts that repeat the output of a recall or an earlier memory (spec/memory.md,

@@ -25,7 +25,7 @@ from hedgerow._engine import (
     _level_two_sections,
 )
 from hedgerow._times import parse_age
-from hedgerow.errors import HedgerowError, InvalidInputError
+from hedgerow.errors import Fix, HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Source, UnreadableSourceError, passes_by, read_bytes
 from hedgerow.typing import QuestionDate
 
@@ -68,8 +68,9 @@ def check_no_secret(text: str, title: str = "", *, allowed: bool) -> None:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
             raise InvalidInputError(
                 f"the {name} looks like it has a secret: {kind} on line {line}{shown}{more}; nothing was "
-                "written. Remove the secret, or write it with --allow-secret (allow_secret=True)",
+                "written. Remove the secret",
                 code="looks_like_secret",
+                fixes=(Fix("write it nevertheless", arguments={"allow_secret": True}),),
             )
 
 
@@ -274,7 +275,8 @@ def remember(session: Session, request: RememberRequest, files: RootFiles) -> Re
     `files` are the index and the store of a handle.
     """
     body = note.checked_body(request.text)
-    check_no_secret(body, request.title, allowed=request.allow_secret)
+    title = request.title or note.title_of(body)
+    check_no_secret(body, title, allowed=request.allow_secret)
     derived, kind, choice = session.derived, request.type, request.on_duplicate
     fields = _stated_fields(session, request, kind)
     with one_writer(derived):
@@ -284,16 +286,20 @@ def remember(session: Session, request: RememberRequest, files: RootFiles) -> Re
         )
         if is_refused:
             raise HedgerowError(
-                f'nothing was written: {found}; keep both with on_duplicate="keep" (--on-duplicate keep), '
-                'or replace that memory with on_duplicate="supersede" (--on-duplicate supersede)',
+                f"nothing was written: {found}",
                 code="duplicate_memory",
+                key=found.file,
+                fixes=(
+                    Fix("keep both", arguments={"on_duplicate": "keep"}),
+                    Fix("replace that memory", arguments={"on_duplicate": "supersede"}),
+                ),
             )
         old = found.file if found.similar and choice == "supersede" else None
         if old is not None:
             check_markable(derived, old)
-            _check_inside(derived, kind)
+            _check_inside(derived, kind, old)
             fields[SUPERSEDES] = [written_name(old)]
-        file = write_memory(derived, kind, request.title, body, request.tags, fields, session.scope)
+        file = write_memory(derived, kind, title, body, request.tags, fields, session.scope)
         done = _indexed(derived, file, files)
         if old is not None:
             with after_writing(file):
@@ -411,15 +417,20 @@ def remember_instead(
     before = check_markable(derived, old)
     stated = before.matter.text("type")
     kind = request.type or (stated if stated in DIRECTORIES else "note")
-    _check_inside(derived, kind)
+    _check_inside(derived, kind, old)
     if tags is None:
         kept = before.metadata.get("tags")
         tags = [one for one in kept if isinstance(one, str)] if isinstance(kept, list) else []
     body = note.checked_body(text)
     found = resemblance(session, body)
     if found.is_same:
-        fix = "" if found.file == old else "; name that memory with by= (--by)"
-        raise HedgerowError(f"nothing was written: {found}{fix}", code="duplicate_memory")
+        fix = Fix("supersede by that memory", "supersede", {"old": old, "by": found.file})
+        raise HedgerowError(
+            f"nothing was written: {found}",
+            code="duplicate_memory",
+            key=found.file,
+            fixes=() if found.file == old else (fix,),
+        )
     title = request.title or note.title_of(body)
     fields = _stated_fields(session, request, kind)
     fields[SUPERSEDES] = [written_name(old)]
@@ -434,12 +445,14 @@ def indexed_path(derived: Derived, file: str) -> str:
     return (derived.root / file).relative_to(derived.source_root).as_posix()
 
 
-def _check_inside(derived: Derived, kind: str) -> None:
-    """Raise InvalidInputError where a new memory could not take the place of another."""
+def _check_inside(derived: Derived, kind: str, old: str) -> None:
+    """Raise InvalidInputError where a new memory could not take the place of `old`."""
     folder = derived.folder_of(kind)
     if not (derived.root / folder).is_relative_to(derived.source_root):
         raise InvalidInputError(
             f"a new {kind} would lie outside indexRoot ({derived.source_root}), which alone is "
-            "searched; write the file yourself, and name it with --by",
+            "searched; write the file yourself",
             code="invalid_option",
+            key=old,
+            fixes=(Fix("supersede by that file", "supersede", {"old": old, "by": None}),),
         )

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
+from hedgerow.errors import Fix
 from hedgerow.ingest.source import Skip as Skip  # noqa: PLC0414 - a name of `hedgerow.memory`
 from hedgerow.trace import Trace
 from hedgerow.typing import VisitOutcome
@@ -102,6 +103,9 @@ Unreadable = tuple[Skip, ...]
 Notices = Annotated[
     tuple[str, ...], Field("What readers should know, as sentences", omit_default=True)
 ]
+NotAllowed = Annotated[tuple[TrustRequest, ...], Field(local=True)]
+"""What the root asks for and its user has not allowed."""
+
 OfRoot = Annotated[
     str | None,
     Field("Only if several roots were searched: the one of the memory", omit_default=True),
@@ -182,7 +186,8 @@ class Recall(Result):
 
     `unreadable` are the files and folders that the index could not read. `notices` are sentences on
     what the reader of the results should know: what the root asks for and its user has not allowed,
-    and words of the query that were not understood, excluded or spelled in another way. `left_out` counts the files that
+    and words of the query that were not understood, excluded or spelled in another way. `not_allowed` has
+    the requests of the root as data; a result from a server has none. `left_out` counts the files that
     were found but are not results: those that do not hold, by `Validity.why`, and as `filtered` those
     of another type, tag or time. `as_of` is the time at which results hold, None for the present.
     `about` says what the folders of the results are
@@ -197,6 +202,7 @@ class Recall(Result):
     mode: str = "recall"
     unreadable: Unreadable = ()
     notices: Notices = ()
+    not_allowed: NotAllowed = ()
     left_out: Annotated[Mapping[str, int], Field(omit_default=True)] = field(default_factory=dict)
     as_of: datetime | None = None
     about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
@@ -261,8 +267,8 @@ class Context(Result):
     The text has `tokens`, at most `budget`. `passages` are in the order of their rank, numbered
     from 1. `left_out` counts passages that did not fit, as `budget`, near-duplicates of better passages, as `similar`,
     and the files that the recall left out, by reason. `about` says what the folders of the files are about, each once, as far as a
-    quarter of the budget goes; the text begins with it. `notices` and `unreadable` are those
-    of the recall.
+    quarter of the budget goes; the text begins with it. `notices`, `not_allowed` and `unreadable` are
+    those of the recall.
     """
 
     root: str
@@ -272,6 +278,7 @@ class Context(Result):
     passages: tuple[Passage, ...]
     left_out: Mapping[str, int]
     notices: Notices = ()
+    not_allowed: NotAllowed = ()
     unreadable: Unreadable = ()
     about: Annotated[tuple[About, ...], Field(omit_default=True)] = ()
     roots: Roots = ()
@@ -620,15 +627,15 @@ class LinkResult(Result):
 class AuditFinding:
     """Something in a memory that needs attention: the rule, the file, and a sentence.
 
-    `line` is the line of the file, from 1, or None for the whole file. `fix` is the command that mends
-    it, or empty for an edit by hand.
+    `line` is the line of the file, from 1, or None for the whole file. `fix` is the operation that mends
+    it, or None for an edit by hand.
     """
 
     rule: str
     file: str
     text: str
     line: int | None = None
-    fix: str = ""
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,14 @@ from hedgerow._checks import checked_flag
 from hedgerow._engine import (
     Index,
     Store,
+    _is_linked,
     _is_replaced,
-    _is_unlinked,
     _Listing,
     _Names,
     _Nodes,
     _Watch,
 )
-from hedgerow.errors import IndexFileError
+from hedgerow.errors import Fix, IndexFileError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Rules, Skip
 
@@ -43,6 +43,7 @@ from .derived import (
     with_words,
 )
 from .documents import CODES
+from .files import is_leftover
 
 
 class NodeState:
@@ -177,9 +178,10 @@ class RootFiles:
             identity = identity_of(derived.index)
         if identity is None:
             raise IndexFileError(
-                f"{derived.root} has no index yet; make it with: hedgerow index --root "
-                f"{derived.root}",
+                f"{derived.root} has no index yet",
                 code="index_not_found",
+                path=derived.index,
+                fixes=(Fix("make it", "sync"),),
             )
         with self._opening:
             if self._index is None or not self._index.has(derived, identity):
@@ -249,7 +251,7 @@ class RootFiles:
                 nodes = opened.known.refreshed(store)
             if opened is not None:
                 opened.scope, opened.known = derived.scope, nodes
-                if not _is_unlinked(store):
+                if _is_linked(store):
                     self._linked = nodes
             return nodes
 
@@ -262,7 +264,10 @@ class RootFiles:
             return opened.known.refreshed(store)
 
     def linked(self, derived: Derived) -> NodeState | None:
-        """Return a state of the nodes whose links the edges were, or became later; None if unknown."""
+        """Return the last state of the nodes that this handle saw with the edges of their links.
+
+        None if it saw none. Other handles may have changed the edges since.
+        """
         with self._opening:
             is_known = self._store is not None and self._store.is_of(derived, derived.store)
             return self._linked if is_known else None
@@ -278,7 +283,7 @@ class RootFiles:
                 store = self.store(derived)
                 if self._store is not None:
                     self._store.scope, self._store.known = derived.scope, nodes
-                    if not _is_unlinked(store):
+                    if _is_linked(store):
                         self._linked = nodes
 
     def close(self) -> None:
@@ -389,7 +394,8 @@ class FileCheck:
     def look(self, derived: Derived, *ledgers: Ledger) -> FreshnessCheck:
         """Compare the files with ledgers of the root: of the index, and perhaps of the store.
 
-        The first decides which problems of files are reported. Takes no lock.
+        The first decides which problems of files are reported. The temporary file of a killed writer is a
+        file to sync, which removes it. Takes no lock.
         """
         for ledger in ledgers:
             if not ledger.is_current:
@@ -407,6 +413,9 @@ class FileCheck:
                 or is_unchanged(derived, ledger, listing)
             ):
                 return FreshnessCheck(None, listing)
+        is_left = any(map(is_leftover, map(Path, listing.leftovers)))
+        if is_left and derived.is_writable and not derived.members:
+            return FreshnessCheck(None, listing)
         skips = list(starmap(Skip, listing.skips))
         if changes is not None:
             self._fresh[len(ledgers)] = seen, skips, ledgers

@@ -277,8 +277,10 @@ class MemoryRoots(RootOperations):
                 if root is not self._roots[0]:
                     raise InvalidInputError(
                         f"{key} is in {root.path}, and only the first root is written to "
-                        f"({self.path}); open that root by itself (--root {root.path})",
+                        f"({self.path}); open that root by itself",
                         code="invalid_option",
+                        path=root.path,
+                        key=key,
                     )
                 changes[name] = key[numbered.end() :]
         return replace(request, **changes) if changes else request  # type: ignore[type-var]  # a dataclass

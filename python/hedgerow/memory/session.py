@@ -7,15 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text, shown
-from hedgerow._engine import _is_unlinked, _Names
-from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
+from hedgerow._engine import _is_linked, _Names
+from hedgerow.errors import Fix, HedgerowError, IndexFileError, InvalidInputError
 
 from .config import Config
 from .derived import Derived, damage_in, is_mended_by_sync, remove_damaged
@@ -73,9 +72,10 @@ class Session:
             if state.ledger.is_current:
                 return state
         raise IndexFileError(
-            f"{self.config.root} has no store yet; leave out --no-sync (sync=False) once, where its folder "
-            "can be written",
+            f"{self.config.root} has no store yet",
             code="index_not_found",
+            path=self.derived.store,
+            fixes=(Fix("make it from the files, in a writable folder", arguments={"sync": True}),),
         )
 
     def titles(self, files: Iterable[str]) -> dict[str, str]:
@@ -169,7 +169,7 @@ class Session:
         """Sync index and store, unless they surely have the present state of every file."""
         looked = self._look()
         is_current = looked is not None and looked.skips is not None
-        if is_current and not _is_unlinked(self._files.store(self.derived)):
+        if is_current and _is_linked(self._files.store(self.derived)):
             return
         from .sync import sync  # noqa: PLC0415 - slow to import
 
@@ -225,11 +225,8 @@ class Session:
         visible = self.visible(scope)
         names, holds = state.names(visible), self._holding(ended=ended)
 
-        def paths() -> Iterable[str]:
-            return (path for path in state.nodes.paths() if visible is None or path in visible)
-
         unread = {one.path: one.reason for one in state.unread()} if visible is None else {}
-        return [key_of(names, paths, key, holds, unread) for key in keys]
+        return [key_of(names, key, holds, unread) for key in keys]
 
     def _holding(self, *, ended: bool) -> Callable[[str], bool]:
         """Return a predicate: whether a memory holds now, or with `ended` no longer does."""
@@ -256,20 +253,18 @@ def after_writing(files: str) -> Iterator[None]:
         message = (
             f"{error.message}. Written before that: {files}. The next recall reads all changes."
         )
-        raise kind(message, code=error.code) from error
+        raise kind(message, code=error.code, path=error.path, key=error.key) from error
 
 
 def key_of(
     names: _Names,
-    paths: Callable[[], Iterable[str]],
     name: str,
     prefers: Callable[[str], bool] = lambda _: True,
     unread: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
-    `names` are those of the files that count, and `paths` returns these. Of several files the only one
-    that `prefers` is true of counts. Raises InvalidInputError if there is no such file
+    `names` are those of the files that count. Of several files the only one that `prefers` is true of counts. Raises InvalidInputError if there is no such file
     (`unknown_node`), or still more than one (`ambiguous_node`). The error names the reason for one of
     the `unread` paths.
     """
@@ -286,15 +281,19 @@ def key_of(
         raise InvalidInputError(
             f"{shown(name)} is ambiguous: it means {first}{more}; give the path",
             code="ambiguous_node",
+            key=name,
         )
     if name in unread:
         raise InvalidInputError(
-            f"{shown(name)} cannot be read: {unread[name]}", code="unknown_node"
+            f"{shown(name)} cannot be read: {unread[name]}", code="unknown_node", key=name
         )
-    near = get_close_matches(name, paths(), 1)
-    hint = f"did you mean {near[0]!r}?" if near else "`hedgerow list` lists them"
+    near = names.nearest(name)
+    hint = f"; did you mean {near!r}?" if near else ""
     raise InvalidInputError(
-        f"there is no memory {shown(name)} in this root; {hint}", code="unknown_node"
+        f"there is no memory {shown(name)} in this root{hint}",
+        code="unknown_node",
+        key=name,
+        fixes=() if near else (Fix("list the memories", "list"),),
     )
 
 

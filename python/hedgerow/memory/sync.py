@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
+from pathlib import Path
 from typing import Annotated, Any
 
-from hedgerow._engine import Index, Store, _Changes, _is_unlinked, _Listing, _relink, _sync_root
+from hedgerow._engine import Index, Store, _Changes, _is_linked, _Listing, _relink, _sync_root
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import IndexFileError
@@ -37,13 +36,13 @@ from .derived import (
     remove_damaged,
 )
 from .files import locked, system_errors
+from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from .root_files import NodeState, RootFiles
 
 __all__ = ["PassedBy", "SyncReport"]
 
 _logger = logging.getLogger("hedgerow.memory")
 
-_OLD = 600.0
 _EARLIER = ("ledger", "nodes.json")
 """Files that an earlier hedgerow kept of what it had read."""
 
@@ -137,9 +136,9 @@ def _sync(  # noqa: PLR0913 - the options of a sync
             listing = derived.listing(named=True)
             changes = run.changes(listing)
         if not allow_empty:
-            check_not_empty(str(derived.source_root), changes.most_gone, len(listing))
+            check_not_empty(str(derived.source_root), changes.most_gone, len(listing), "sync")
         run.sync(changes, progress, relink=with_store)
-        _remove_leftovers(derived, listing.leftovers)
+        _remove_leftovers(derived, listing)
         return _report(derived, listing, run, changes.gone)
 
 
@@ -209,14 +208,13 @@ class _Run:
     def sync(self, changes: _Changes, progress: Progress | None = None, *, relink: bool) -> None:
         """Read and drop files; with `relink` make the edges those of the links."""
         store, nodes = self._store, self._nodes
-        # If the edges are those of the links now, only what changes is linked again.
-        is_linked = store is not None and not _is_unlinked(store)
+        is_linked = store is not None and _is_linked(store)
         before = nodes if is_linked else self._files.linked(self._derived)
         if changes:
             self._read(changes, progress)
         if store is not None and nodes is not None:
             self._nodes = nodes = nodes.refreshed(store)
-            if relink and _is_unlinked(store):
+            if relink and not _is_linked(store):
                 _relink(store, None if before is None else before.nodes, nodes.nodes)
         self._files.note(self._derived, self.ledger, self._nodes)
 
@@ -254,17 +252,21 @@ def _report(derived: Derived, listing: _Listing, run: _Run, removed: int) -> Syn
     )
 
 
-def _remove_leftovers(derived: Derived, files: Sequence[str]) -> None:
-    """Remove what writers left that were killed; a young file may still have a writer."""
+def _remove_leftovers(derived: Derived, listing: _Listing) -> None:
+    """Remove the temporary files of killed writers in the indexed folder, the root and the derived folder.
+
+    Those of several roots that are recalled together are left to the syncs of each root, which hold its
+    lock.
+    """
     for name in _EARLIER:
         (derived.folder / name).unlink(missing_ok=True)
-    for file in files:
-        try:
-            status = os.stat(file)  # noqa: PTH116 - as listed
-            if time.time() - status.st_mtime > _OLD:
-                os.unlink(file)  # noqa: PTH108
-        except FileNotFoundError:  # noqa: PERF203 - each file by itself
-            continue
+    if not derived.members:
+        files.remove_leftovers(map(Path, listing.leftovers))
+    own = [derived.folder, derived.reports]
+    if derived.source_root != derived.root:  # else listed
+        own.append(derived.root)
+    for folder in own:
+        files.remove_leftovers(folder.glob(f"{TEMPORARY_PREFIX}*{TEMPORARY_SUFFIX}"))
 
 
 def rebuild(

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from hedgerow.typing import Durability
 
 
-NOT_ALLOWED = "Not allowed:"
-"""How the notice of a request begins."""
-
 MODEL_URL = "HEDGEROW_MODEL_URL"
 """The variable with the address of the model that answers agents."""
 
@@ -59,7 +56,7 @@ class TrustRequest(Result):
     def notice(self) -> str:
         """Report that it is not allowed, and how to allow it."""
         return (
-            f"{NOT_ALLOWED} the memory root {_printable(self.root)} asks to {self.effect} "
+            f"Not allowed: the memory root {_printable(self.root)} asks to {self.effect} "
             f"({self.setting} {_quoted(self.value)}). {self.without} To allow it: "
             f"hedgerow trust --root {_printable(shlex.quote(self.root))}"
         )

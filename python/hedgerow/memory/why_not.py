@@ -78,7 +78,7 @@ def _of_recall(
         return answer(None, said, rank, result_rank=rank, score=found.results[rank].score)
     state = Moment.of(request.as_of, scope).validity(session.marks(), file)
     if state.why is not None and not request.include_superseded:
-        said = f"{file} does not hold ({state}); --include-superseded finds it."
+        said = f"{file} does not hold ({state}); only a recall that includes superseded memories finds it."
         return answer(state.why, said)
     everything = recall(replace(request, limit=_MOST_RANKED))
     if (rank := _rank(everything, file)) is not None:

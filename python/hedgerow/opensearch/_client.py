@@ -270,7 +270,7 @@ _KNOWN = (
     _KnownProblem(
         re.compile("index_not_found"),
         "collection_missing",
-        "{url} has no collection {name!r}; make it with Collection.create, or with hedgerow cluster copy",
+        "{url} has no collection {name!r}; create it first",
     ),
     _KnownProblem(
         re.compile("resource_already_exists"),

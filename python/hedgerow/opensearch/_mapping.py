@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-from hedgerow.errors import BackendError, InvalidInputError
+from hedgerow.errors import BackendError, Fix, InvalidInputError
 
 SCHEMA = 2
 """The version of the fields; a collection with another is refused, or migrated."""
@@ -166,12 +166,16 @@ def described(name: str, answer: Mapping[str, Any]) -> MappedCollection:
     return MappedCollection(index, Settings(**{**defaults, **known}), vector.get("dimension"))
 
 
+REEMBED = Fix("embed all chunks again", "reembed_collection")
+"""The fix of vectors of another embedder."""
+
+
 def check_embedder(collection: MappedCollection, embedder: str) -> None:
     """Raise InvalidInputError unless this embedder made the vectors, or none is known."""
     known = collection.settings.embedder
     if known not in (None, embedder):
         raise InvalidInputError(
-            f"the vectors of the collection are of the embedder {known!r}, not {embedder!r}; use that "
-            "one, or embed all chunks again: Retriever.reembed(), or hedgerow cluster reembed",
+            f"the vectors of the collection are of the embedder {known!r}, not {embedder!r}; use that one",
             code="embedder_mismatch",
+            fixes=(REEMBED,),
         )

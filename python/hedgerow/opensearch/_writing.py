@@ -16,7 +16,7 @@ from hedgerow.errors import BackendError, InvalidInputError
 
 from ._client import BUSY, Client, reason_of
 from ._documents import Document, blocks, document_name, documents, unit_of
-from ._mapping import MappedCollection, check_embedder, described, vector_property
+from ._mapping import REEMBED, MappedCollection, check_embedder, described, vector_property
 
 MOST_BYTES = 8 << 20
 """About how large one request is; servers refuse more than 100 MB."""
@@ -287,8 +287,9 @@ def _stored(hit: Mapping[str, Any]) -> tuple[str, StoredChunk]:
 def _mismatch(given: int, wanted: int) -> InvalidInputError:
     return InvalidInputError(
         f"a vector has {given:,} numbers, and those of the collection have {wanted:,}; embed with the same "
-        "model, or all chunks again: Retriever.reembed(), or hedgerow cluster reembed",
+        "model",
         code="dimension_mismatch",
+        fixes=(REEMBED,),
     )
 
 

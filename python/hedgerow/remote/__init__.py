@@ -1,6 +1,6 @@
-"""The root or the index of a server (spec/service.md, "From Python").
+"""The root or the index at a path or of a server (spec/service.md, "From Python").
 
-`connect` returns an object with the methods of `MemoryRoot` or of `Retriever`. It needs the extra
+`connect` returns an object with the methods of `MemoryRoot` or of `Retriever`. For a URL it needs the extra
 `remote`.
 """
 

@@ -36,7 +36,7 @@ _LONGEST_ADDRESS = 15_000
 class Client(Sender):
     """Sends requests to `hedgerow serve`, from event loops too."""
 
-    unreached = "cannot be reached ({reason}); check that hedgerow serve runs there"
+    unreached = "cannot be reached ({reason}); check that a server of hedgerow runs there"
     too_slow = too_large = "ask for less"
     when_closed = "connect again"
 
@@ -96,7 +96,7 @@ class Client(Sender):
         except _MISREAD:
             pass  # as above: nothing of the response is kept
         raise BackendError(
-            f"{self.url} answered in a form that is not known here; check that hedgerow serve runs there, "
+            f"{self.url} answered in a form that is not known here; check that a server of hedgerow runs there, "
             "in a version like this one",
             code="bad_answer",
         )

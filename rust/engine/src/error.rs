@@ -1,6 +1,10 @@
-//! The closed list of errors (spec/errors.md): a code, the kind a caller acts on, a sentence.
+//! The closed list of errors (spec/errors.md): a code, the kind a caller acts on, a sentence, and
+//! as data what the error is about and how to fix it.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 /// The kind of an error, for deciding how to react. Each kind is one Python exception class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,11 +157,40 @@ error_codes! {
     }
 }
 
-/// An error: one sentence that names the fix.
+/// A way out of an error, as data. The command line, Python and the servers each have words for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What the fix does, in the infinitive: "keep both".
+    pub does: &'static str,
+    /// The name of the operation to call. None repeats the call that failed.
+    pub operation: Option<&'static str>,
+    /// The arguments of the operation.
+    pub arguments: Vec<(&'static str, Value)>,
+}
+
+impl Fix {
+    /// The fix of vectors that do not fit the embedder.
+    pub fn reembed() -> Self {
+        Self {
+            does: "embed all chunks again",
+            operation: Some("reembed"),
+            arguments: Vec::new(),
+        }
+    }
+}
+
+/// An error: one sentence. Most errors have no details, which are therefore in one pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     code: ErrorCode,
     message: String,
+    details: Option<Box<Details>>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Details {
+    path: Option<PathBuf>,
+    fixes: Vec<Fix>,
 }
 
 /// The engine's result.
@@ -169,7 +202,22 @@ impl Error {
         Self {
             code,
             message: message.into(),
+            details: None,
         }
+    }
+
+    /// Return the error with the path of the file that it is about.
+    #[must_use]
+    pub fn with_path(mut self, path: &Path) -> Self {
+        self.details.get_or_insert_default().path = Some(path.to_owned());
+        self
+    }
+
+    /// Return the error with one more fix.
+    #[must_use]
+    pub fn with_fix(mut self, fix: Fix) -> Self {
+        self.details.get_or_insert_default().fixes.push(fix);
+        self
     }
 
     /// The error of a name that is not one of the values of an option.
@@ -204,6 +252,16 @@ impl Error {
     /// The sentence.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The path of the file that the error is about. None if it is about no file, or about one in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.details.as_ref()?.path.as_deref()
+    }
+
+    /// The ways out of the error, the best first.
+    pub fn fixes(&self) -> &[Fix] {
+        self.details.as_ref().map_or(&[], |details| &details.fixes)
     }
 
     /// Return the error with its position before the sentence (`texts[3]: …`).

@@ -27,4 +27,4 @@ pub mod top_k;
 pub mod unit_vector;
 pub mod vectors;
 
-pub use error::{Error, ErrorCode, ErrorKind, Result};
+pub use error::{Error, ErrorCode, ErrorKind, Fix, Result};

@@ -9,6 +9,8 @@ pub(crate) const NODES_GENERATION: &str = "nodes_generation";
 pub(crate) const NODE_TYPES: &str = "node_types";
 /// The number of transactions that changed an edge or the set of live nodes.
 pub(crate) const EDGES_GENERATION: &str = "edges_generation";
+/// The generation of the ledger at which the edges were those of the links of its files.
+pub(crate) const LINKED_GENERATION: &str = "linked_generation";
 /// The setting with the generation of edges after which every change is listed in `edge_changes`.
 pub(crate) const EDGE_CHANGES_AFTER: &str = "edge_changes_after";
 

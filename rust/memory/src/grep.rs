@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use hedgerow_engine::text::normalise::forms;
-use hedgerow_engine::{Error, ErrorCode, Result, interrupt};
+use hedgerow_engine::{Error, ErrorCode, Fix, Result, interrupt};
 use regex::{Regex, RegexBuilder};
+use serde_json::Value;
 
 use crate::skip::Skip;
 use crate::source::{read_bytes, text_of};
@@ -73,9 +74,14 @@ impl Pattern {
                 MAX_PATTERN_BYTES / 1024
             )),
             error => wrong(format!(
-                "the pattern is no regular expression: {}; to find it as it is, leave --regex (regex=True) out",
+                "the pattern is no regular expression: {}",
                 sentence_of(&error)
-            )),
+            ))
+            .with_fix(Fix {
+                does: "find it as it is",
+                operation: None,
+                arguments: vec![("regex", Value::Bool(false))],
+            }),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! JSON Lines to chunks: one a line (spec/ingest.md, "JSON Lines").
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, BufRead, Read};
@@ -122,12 +123,17 @@ impl Iterator for JsonLines {
 
 fn parse(text: &str) -> Result<Map<String, Value>, String> {
     let text = text.trim_end_matches([' ', '\t', '\r', '\n']);
+    let problem = RefCell::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed = UniqueKeys
+    let parsed = UniqueKeys::of(&problem)
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));
-    let value = parsed.map_err(|error| reason_of(&error, text))?;
-    if numbers_outside_of_texts(text).any(|number| !fits(number)) {
+    let value = parsed.map_err(|error| match problem.take() {
+        Some(Problem::RepeatedKey(key)) => format!("the key \"{key}\" is repeated"),
+        Some(Problem::TooDeep) => too_deep(),
+        None => reason_of(&error, text),
+    })?;
+    if numbers_outside_of_texts(text).any(is_too_long) {
         return Err(too_long_number());
     }
     match value {
@@ -136,32 +142,30 @@ fn parse(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Say why a line is not JSON.
+/// Say why a line is not JSON. The parser says where, and the text at that place what.
 fn reason_of(error: &serde_json::Error, text: &str) -> String {
-    let message = error.to_string();
-    let end = message.rfind(" at line ").unwrap_or(message.len());
-    let problem = &message[..end];
-    if problem.starts_with("the key ") {
-        return problem.to_owned();
-    }
-    if problem.contains("recursion limit") {
-        return too_deep();
-    }
-    if problem.contains("hex escape") {
+    let column = error.column();
+    let before = text.get(..column).unwrap_or(text);
+    if has_lone_surrogate(before) {
         return "holds half of a surrogate pair".to_owned();
     }
-    if problem.contains("number out of range") {
-        if numbers_outside_of_texts(text).any(|number| !fits(number)) {
-            return too_long_number();
+    match numbers_outside_of_texts(before).last() {
+        Some(number) if is_too_long(number) => return too_long_number(),
+        Some(number) if number.parse::<f64>().is_ok_and(f64::is_infinite) => {
+            return "a number is not a finite number, which JSON cannot hold".to_owned();
         }
-        return "a number is not a finite number, which JSON cannot hold".to_owned();
+        _ => {}
     }
     let words = ["NaN", "Infinity"];
-    let rest = text.get(error.column().saturating_sub(1)..).unwrap_or("");
+    let rest = text.get(column.saturating_sub(1)..).unwrap_or("");
     if let Some(word) = words.iter().find(|word| rest.starts_with(**word)) {
         return format!("{word} is not a JSON number");
     }
-    format!("not JSON ({problem} at column {})", error.column())
+    let message = error.to_string();
+    let problem = message
+        .rfind(" at line ")
+        .map_or(&*message, |end| &message[..end]);
+    format!("not JSON ({problem} at column {column})")
 }
 
 fn too_long_number() -> String {
@@ -172,7 +176,25 @@ fn too_deep() -> String {
     format!("nested too deep: at most {DEPTH_LIMIT} levels")
 }
 
-/// The whole numbers of a JSON text: the parser makes decimal ones of those that are too long.
+/// Whether one of the escapes in a text is half of a surrogate pair.
+fn has_lone_surrogate(text: &str) -> bool {
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    let units = std::iter::from_fn(|| {
+        let is_escape = *bytes.get(at)? == b'\\';
+        let digits = text.get(at + 2..at + 6);
+        let digits = digits.filter(|_| is_escape && bytes[at + 1] == b'u');
+        let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        at += if unit.is_some() {
+            6
+        } else {
+            1 + usize::from(is_escape)
+        };
+        Some(unit.unwrap_or(u16::from(b' ')))
+    });
+    char::decode_utf16(units).any(|one| one.is_err())
+}
+
+/// The numbers of a JSON text.
 fn numbers_outside_of_texts(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -190,10 +212,7 @@ fn numbers_outside_of_texts(text: &str) -> impl Iterator<Item = &str> {
                     let start = at;
                     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
                     at += bytes[at..].iter().take_while(|byte| is_part(byte)).count();
-                    let number = &text[start..at];
-                    if !number.contains(['.', 'e', 'E']) {
-                        return Some(number);
-                    }
+                    return Some(&text[start..at]);
                 }
                 _ => at += 1,
             }
@@ -202,8 +221,10 @@ fn numbers_outside_of_texts(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn fits(number: &str) -> bool {
-    number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok()
+/// Whether a number is whole and has over 64 bits: the parser makes a decimal number of it.
+fn is_too_long(number: &str) -> bool {
+    let fits = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
+    !fits && !number.contains(['.', 'e', 'E'])
 }
 
 fn chunk_of_record(
@@ -347,11 +368,42 @@ fn check_size(metadata: &Map<String, Value>) -> Result<(), String> {
     visit(metadata.values(), 1, &mut 0)
 }
 
-/// Reads JSON in which no object has a key twice: a parser keeps one of them and says nothing.
-#[derive(Clone, Copy)]
-struct UniqueKeys;
+/// Why JSON that the parser can read is rejected.
+enum Problem {
+    RepeatedKey(String),
+    TooDeep,
+}
 
-impl<'de> DeserializeSeed<'de> for UniqueKeys {
+/// Reads JSON in which no object has a key twice: a parser keeps one of them and says nothing.
+///
+/// The parser's errors are texts, so a rejection is noted in `problem`.
+#[derive(Clone, Copy)]
+struct UniqueKeys<'p> {
+    problem: &'p RefCell<Option<Problem>>,
+    depth: usize,
+}
+
+impl<'p> UniqueKeys<'p> {
+    fn of(problem: &'p RefCell<Option<Problem>>) -> Self {
+        Self { problem, depth: 0 }
+    }
+
+    /// Return the reader of the values in a list or an object.
+    fn nested<E: Error>(self) -> Result<Self, E> {
+        if self.depth > DEPTH_LIMIT {
+            return Err(self.reject(Problem::TooDeep));
+        }
+        let depth = self.depth + 1;
+        Ok(Self { depth, ..self })
+    }
+
+    fn reject<E: Error>(self, problem: Problem) -> E {
+        *self.problem.borrow_mut() = Some(problem);
+        E::custom("rejected")
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for UniqueKeys<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -359,7 +411,7 @@ impl<'de> DeserializeSeed<'de> for UniqueKeys {
     }
 }
 
-impl<'de> Visitor<'de> for UniqueKeys {
+impl<'de> Visitor<'de> for UniqueKeys<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -395,21 +447,19 @@ impl<'de> Visitor<'de> for UniqueKeys {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(self)? {
+        let (nested, mut items) = (self.nested()?, Vec::new());
+        while let Some(item) = access.next_element_seed(nested)? {
             items.push(item);
         }
         Ok(Value::Array(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut fields = Map::new();
+        let (nested, mut fields) = (self.nested()?, Map::new());
         while let Some(key) = access.next_key::<String>()? {
-            let value = access.next_value_seed(self)?;
+            let value = access.next_value_seed(nested)?;
             if fields.contains_key(&key) {
-                return Err(A::Error::custom(format_args!(
-                    "the key \"{key}\" is repeated"
-                )));
+                return Err(self.reject(Problem::RepeatedKey(key)));
             }
             fields.insert(key, value);
         }
@@ -455,6 +505,12 @@ mod tests {
             ),
             (r#"{"content": "x", "a": 1e999}"#, "not a finite number"),
             (r#"{"content": "\ud800"}"#, "half of a surrogate pair"),
+            (r#"{"content": "\ud800\u0041"}"#, "half of a surrogate pair"),
+            (
+                r#"{"content": "\ud83e\udd94 \\ud800" x}"#,
+                "not JSON (expected",
+            ),
+            (r#"{"content": "x", "the key ": 1 x}"#, "not JSON (expected"),
         ] {
             let text = format!("{{\"content\": \"before\"}}\n\n{line}\n{{\"content\": \"after\"}}");
             let (chunks, skips) = read(&text, FILE_LIMIT);
@@ -469,7 +525,7 @@ mod tests {
     fn numbers_in_texts_are_no_numbers() {
         let text = r#"{"a\"99": "9\\", "b": [1, -2, 3.5, 1e9], "c": "123"}"#;
         let numbers: Vec<&str> = numbers_outside_of_texts(text).collect();
-        assert_eq!(numbers, ["1", "-2"]);
+        assert_eq!(numbers, ["1", "-2", "3.5", "1e9"]);
     }
 
     #[test]

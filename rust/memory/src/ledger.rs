@@ -22,6 +22,10 @@ use crate::sync::digest_of;
 /// The note about the subject of a ledger.
 pub const SCOPE: &str = "scope";
 
+/// The version of the readers in this crate. A higher one makes every index read its files again: raise it when
+/// another output comes from the same file.
+const READERS: u32 = 11;
+
 /// The most files that are read and compared to check that a ledger is current.
 const MOST_COMPARED: usize = 64;
 /// The count of records in a new block of a ledger. A block that grows to twice as many is divided.
@@ -71,7 +75,7 @@ impl Record {
         Some(self.signature?.modified_seconds())
     }
 
-    fn of(source: SourceFile, has_facts: bool) -> Self {
+    pub(crate) fn of(source: SourceFile, has_facts: bool) -> Self {
         let facts = if has_facts {
             source.facts
         } else {
@@ -167,14 +171,18 @@ fn merged<'p>(
     pairs
 }
 
+/// The note in a ledger of a scope, made by these readers.
+fn note_of(scope: &str) -> String {
+    format!("{READERS} {scope}")
+}
+
 impl Ledger {
-    /// Read the ledger of an index. One that is about the same scope and made by the same readers has
-    /// the note `expected`. Records have the facts of their files, which take the most memory, only with
-    /// `has_facts`.
-    pub fn load(index: &Index, expected: &str, has_facts: bool) -> Result<Self> {
+    /// Read the ledger of an index, to compare with the files of a scope. Records have the facts of their files,
+    /// which take the most memory, only with `has_facts`.
+    pub fn load(index: &Index, scope: &str, has_facts: bool) -> Result<Self> {
         let mut ledger = Self {
             generation: -1,
-            expected: expected.to_owned(),
+            expected: note_of(scope),
             note: None,
             blocks: Vec::new(),
             len: 0,
@@ -519,7 +527,7 @@ mod tests {
         };
         let sync = FileSync {
             read: files.iter().map(|file| (row(file), Vec::new())).collect(),
-            notes: vec![(SCOPE.to_owned(), Some("x".to_owned()))],
+            notes: vec![(SCOPE.to_owned(), Some(note_of("x")))],
             ..FileSync::default()
         };
         index.sync(&sync).unwrap();
@@ -541,7 +549,7 @@ mod tests {
             };
             let sync = FileSync {
                 read: vec![(row, Vec::new())],
-                notes: vec![(SCOPE.to_owned(), Some("x".to_owned()))],
+                notes: vec![(SCOPE.to_owned(), Some(note_of("x")))],
                 ..FileSync::default()
             };
             index.sync(&sync).unwrap();

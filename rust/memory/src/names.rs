@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use hedgerow_engine::text::suggest;
 use serde_json::{Map, Value};
 
 use crate::text::{casefold, normalized, one_line, split_spaces, trimmed};
@@ -139,13 +140,16 @@ pub struct Names {
     changed: Table,
 }
 
+/// The numbers of the files with a name.
+type Keys = HashMap<String, Vec<usize>>;
+
 /// The names of some files.
 #[derive(Debug, Default)]
 struct Table {
     /// By the path in form NFC.
-    by_path: HashMap<String, Vec<usize>>,
-    by_name: HashMap<String, Vec<usize>>,
-    by_title: HashMap<String, Vec<usize>>,
+    by_path: Keys,
+    by_name: Keys,
+    by_title: Keys,
     /// The paths, in their order.
     files: Vec<String>,
 }
@@ -274,6 +278,25 @@ impl Names {
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// The file with the path, the name, the title or the alias nearest to a name, as in `suggest::nearest`; None
+    /// if none is near.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        let tables: [fn(&Table) -> &Keys; 3] =
+            [|of| &of.by_path, |of| &of.by_name, |of| &of.by_title];
+        let is_there = |number: &usize| !self.hidden.contains(&self.base.files[*number]);
+        let keys = tables.iter().flat_map(|table| {
+            let base = table(&self.base).iter();
+            let kept = base.filter(|(_, files)| files.iter().any(is_there));
+            kept.chain(table(&self.changed))
+                .map(|(key, _)| key.as_str())
+        });
+        let near = suggest::nearest(&normalized(name), keys)?;
+        let mut files = tables
+            .iter()
+            .flat_map(|table| self.files_under(|of| table(of).get(near)));
+        files.next()
     }
 
     /// The file of a path from the top, or from `folder`.
@@ -434,6 +457,27 @@ mod tests {
         }
         assert_eq!(bucket("a.md", None), "a.md");
         assert_eq!(bucket("pages/a.md", None), "page");
+    }
+
+    #[test]
+    fn the_nearest_name_is_that_of_a_file_that_is_there() {
+        let files = [
+            ("notes/hedges.md", "When to cut"),
+            ("notes/moles.md", "Moles"),
+        ];
+        let before = names(&files);
+        for (name, expected) in [
+            ("hegdes", Some("notes/hedges.md")),
+            ("notes/hedge.md", Some("notes/hedges.md")),
+            ("when to cat", Some("notes/hedges.md")),
+            ("Mole", Some("notes/moles.md")),
+            ("badgers", None),
+        ] {
+            assert_eq!(before.nearest(name), expected, "{name}");
+        }
+        let gone = before.after(&["notes/hedges.md"], |_| None).unwrap();
+        assert_eq!(gone.nearest("hegdes"), None);
+        assert_eq!(gone.nearest("Mole"), Some("notes/moles.md"));
     }
 
     #[test]

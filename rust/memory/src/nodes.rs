@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::iter::Peekable;
 use std::sync::Arc;
 
+use hedgerow_engine::sources::SourceFile;
 use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_graph::graph::EdgeInput;
 use serde::Deserialize;
@@ -45,6 +46,7 @@ type File = (Arc<Record>, Arc<LinkedFile>);
 /// The files that are nodes, in the order of their paths.
 #[derive(Debug)]
 pub struct Nodes {
+    generation: i64,
     files: Files,
     names: Arc<Names>,
 }
@@ -135,7 +137,39 @@ impl Nodes {
         let files = Files::of(ledger, before.map_or(&none, |before| &before.files))?;
         let names = before.and_then(|before| before.names_with(&files));
         let names = names.unwrap_or_else(|| Arc::new(names_of(files.iter(), |path| path)));
-        Ok(Self { files, names })
+        Ok(Self {
+            generation: ledger.generation(),
+            files,
+            names,
+        })
+    }
+
+    /// The nodes of files that no ledger has, in the order of their paths.
+    pub(crate) fn of_files(files: impl Iterator<Item = (String, LinkedFile)>) -> Self {
+        let record = |path| {
+            Record::of(
+                SourceFile {
+                    path,
+                    ..SourceFile::default()
+                },
+                false,
+            )
+        };
+        let files: Vec<File> = files
+            .map(|(path, linked)| (Arc::new(record(path)), Arc::new(linked)))
+            .collect();
+        let names = names_of(files.iter(), |path| path);
+        let records = files.iter().map(|(record, _)| Arc::clone(record)).collect();
+        Self {
+            generation: -1,
+            files: Files(vec![(Arc::new(records), Arc::new(files))]),
+            names: Arc::new(names),
+        }
+    }
+
+    /// The generation of the ledger that the files are of; -1 without a ledger.
+    pub fn generation(&self) -> i64 {
+        self.generation
     }
 
     /// The names of a later state, of files in the order of their paths. None if new names of all files
@@ -371,7 +405,6 @@ fn read(record: &Record) -> Result<LinkedFile> {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use hedgerow_engine::index::{FileSync, Index};
-    use hedgerow_engine::sources::SourceFile;
     use hedgerow_engine::text::tokenizer::TokenizerKind;
     use proptest::prelude::*;
     use serde_json::json;

@@ -182,7 +182,7 @@ fn divided(columns: &FileColumns, filter: &RecallFilter, files: &[&str]) -> Vec<
     if found.len() > MOST_DIVIDED {
         let more = found.len() - MOST_DIVIDED;
         sentences.push(format!(
-            "{more} more memories have several successors: hedgerow doctor names them"
+            "{more} more memories have several successors; a diagnosis of the root names them"
         ));
     }
     sentences

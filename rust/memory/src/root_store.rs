@@ -15,9 +15,6 @@ use crate::nodes::Nodes;
 use crate::skip::{Skip, noted_skips};
 use crate::source::Unreadable;
 
-/// The note that nodes were written, and the edges of their links not yet.
-const UNLINKED: &str = "unlinked";
-
 /// The changes of a file in the store.
 #[derive(Debug)]
 pub(crate) struct StorePart {
@@ -84,16 +81,6 @@ impl StorePart {
     }
 }
 
-/// Whether nodes were written and the edges of their links not yet.
-pub fn is_unlinked(store: &Store) -> Result<bool> {
-    Ok(store.index().sync_note(UNLINKED)?.is_some())
-}
-
-/// The note of nodes whose edges are not yet those of their links.
-pub(crate) fn unlinked() -> Vec<(String, Option<String>)> {
-    vec![(UNLINKED.to_owned(), Some("1".to_owned()))]
-}
-
 /// Prepare a store for a sync: of another scope or made by other readers, no file counts as read; nodes of no
 /// file are marked as deleted. `ledger` is that of the store.
 ///
@@ -113,14 +100,13 @@ pub fn prepare(store: &Store, ledger: &Ledger, now: i64) -> Result<Option<Ledger
         };
         NodeSync {
             read: ledger.records().map(blank).collect(),
-            notes: [vec![ledger.current_note()], unlinked()].concat(),
+            notes: vec![ledger.current_note()],
             ..NodeSync::default()
         }
     } else if store.index().len()? != ledger.chunks() {
         // Only syncs write here.
         NodeSync {
             lost: store.index().chunks_without_source()?,
-            notes: unlinked(),
             ..NodeSync::default()
         }
     } else {
@@ -153,9 +139,11 @@ pub(crate) fn register_types(store: &Store, nodes: &[&Node]) -> Result<()> {
 
 /// Make the edges of a store those of the links of its files.
 ///
-/// `before` is a state of the files whose links the edges were. Only links that are others since, or that
-/// lead elsewhere, are looked at then; without it all are.
+/// If the store says that its edges were those of the state `before`, only links that changed since, or
+/// that lead elsewhere, are compared. Otherwise all are.
 pub fn relink(store: &Store, before: Option<&Nodes>, after: &Nodes) -> Result<()> {
+    let linked = store.linked_generation()?;
+    let before = before.filter(|before| linked == Some(before.generation()));
     let sources = before.map(|before| after.relinked(before));
     let known = match &sources {
         None => store.stored_edges(None)?,
@@ -165,5 +153,5 @@ pub fn relink(store: &Store, before: Option<&Nodes>, after: &Nodes) -> Result<()
         }
     };
     let (removed, added) = after.difference(&known, sources.as_ref());
-    store.relink(&removed, &added, &[(UNLINKED.to_owned(), None)])
+    store.relink(&removed, &added, after.generation())
 }

@@ -16,7 +16,7 @@ use crate::file_node::has_time_of_file;
 use crate::folder::{Listing, Signature};
 use crate::ledger::{Ledger, Record};
 use crate::root_index::IndexPart;
-use crate::root_store::{StorePart, register_types, unlinked};
+use crate::root_store::{StorePart, register_types};
 use crate::skip::{Skip, printable};
 use crate::source::text_of;
 use crate::sync::{FileToRead, Reading, in_rounds};
@@ -202,16 +202,11 @@ fn write_nodes(
     let lost = parts.iter().filter(|part| part.is_lost);
     let lost: Vec<String> = lost.map(|part| part.row.path.clone()).collect();
     let sync = NodeSync {
-        notes: if nodes.is_empty() && lost.is_empty() {
-            Vec::new()
-        } else {
-            unlinked()
-        },
         lost,
         read: (parts.iter())
             .map(|part| (part.row.clone(), part.node.as_ref()))
             .collect(),
-        gone: Vec::new(),
+        ..NodeSync::default()
     };
     store.sync(&sync, now)?;
     for part in parts {
@@ -233,7 +228,6 @@ fn drop_gone(targets: &Targets<'_>, changes: &Changes, now: i64) -> Result<()> {
     {
         let sync = NodeSync {
             gone: changes.gone_nodes.clone(),
-            notes: unlinked(),
             ..NodeSync::default()
         };
         store.into.sync(&sync, now)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode, Result};
+use hedgerow_graph::graph::EdgeInput;
 use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::documents::audit::audit;
 use hedgerow_memory::documents::lint::lint;
@@ -30,13 +31,21 @@ const PROGRESS: Duration = Duration::from_millis(100);
 /// The rule and the sentence of a finding.
 type FindingTuple = (&'static str, String);
 /// The rule, the file, the sentence, the line and the command of a finding.
-type AuditTuple = (&'static str, String, String, Option<usize>, String);
+type AuditTuple<'py> = (
+    &'static str,
+    String,
+    String,
+    Option<usize>,
+    Option<Bound<'py, PyAny>>,
+);
 /// The topic, the earliest time in microseconds, and the limit of a selection.
 type SelectionTuple = (Option<Text>, Option<i64>, usize);
 /// A memory, the original that it is like, their likeness, and the oldest memory with the same text.
 type CopyTuple<'d> = (&'d str, &'d str, f64, Option<&'d str>);
 /// The number of a new file, and the rest of a [`CopyTuple`].
 type NewCopyTuple = (usize, String, f64, Option<String>);
+/// The source, the target, the relation and the strength of an edge.
+type EdgeTuple = (String, String, String, f64);
 /// A memory and its validity.
 type Ended<'d, 'py> = (&'d str, Option<Bound<'py, PyTuple>>);
 
@@ -143,6 +152,17 @@ impl PyDocuments {
         found.iter().map(tuple_of).collect()
     }
 
+    /// Return the edges of the links between the memories: source, target, relation and strength, in order.
+    fn edges(&self, py: Python<'_>) -> PyResult<Vec<EdgeTuple>> {
+        let kind = FolderKind {
+            is_vault: self.is_vault,
+            day_format: self.day_format.as_ref(),
+        };
+        let edges = errors::call_detached(py, || Ok(self.documents.edges(kind)))?;
+        let tuple = |edge: EdgeInput| (edge.source, edge.target, edge.relation, edge.strength);
+        Ok(edges.into_iter().map(tuple).collect())
+    }
+
     /// Return the links that lead to no memory, as (file, target), each once.
     fn unresolved_links(&self, py: Python<'_>) -> PyResult<Vec<(&str, String)>> {
         errors::call_detached(py, || Ok(self.documents.unresolved_links()))
@@ -163,12 +183,13 @@ impl PyDocuments {
     }
 
     /// Audit all memories at a time in microseconds since 1970.
-    fn audit(&self, py: Python<'_>, now: i64) -> PyResult<Vec<AuditTuple>> {
+    fn audit<'py>(&self, py: Python<'py>, now: i64) -> PyResult<Vec<AuditTuple<'py>>> {
         let found = errors::call_detached(py, || audit(&self.documents, now))?;
-        let tuples = found.into_iter();
-        Ok(tuples
-            .map(|one| (one.rule, one.file, one.text, one.line, one.fix))
-            .collect())
+        let tuples = found.into_iter().map(|one| {
+            let fix = one.fix.map(|fix| errors::fix(py, &fix)).transpose()?;
+            Ok((one.rule, one.file, one.text, one.line, fix))
+        });
+        tuples.collect()
     }
 
     /// Return the copies among the memories of a selection that hold, by original.

@@ -3,11 +3,11 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use hedgerow_engine::{Error, ErrorCode, ErrorKind, Result};
+use hedgerow_engine::{Error, ErrorCode, ErrorKind, Fix, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::{calling, interrupt};
+use crate::{calling, interrupt, value};
 
 /// Call the engine; an error or a panic becomes an exception.
 ///
@@ -101,9 +101,26 @@ fn instantiate(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     };
     let arguments = PyDict::new(py);
     arguments.set_item("code", error.code().as_str())?;
+    if let Some(path) = error.path() {
+        arguments.set_item("path", path)?;
+    }
+    if !error.fixes().is_empty() {
+        let fixes = error.fixes().iter().map(|one| fix(py, one));
+        arguments.set_item("fixes", fixes.collect::<PyResult<Vec<_>>>()?)?;
+    }
     let class = py.import("hedgerow.errors")?.getattr(class)?;
     let raised = calling::call(&class, (error.message(),), Some(&arguments))?;
     Ok(PyErr::from_value(raised))
+}
+
+/// A fix as a `Fix` of `hedgerow.errors`.
+pub fn fix<'py>(py: Python<'py>, fix: &Fix) -> PyResult<Bound<'py, PyAny>> {
+    let arguments = PyDict::new(py);
+    for (name, value) in &fix.arguments {
+        arguments.set_item(name, value::json(py, value)?)?;
+    }
+    let class = py.import("hedgerow.errors")?.getattr("Fix")?;
+    class.call1((fix.does, fix.operation, arguments))
 }
 
 fn panic_error(panic: &(dyn Any + Send)) -> Error {

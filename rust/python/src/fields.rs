@@ -91,7 +91,7 @@ impl<'a, 'py> Fields<'a, 'py> {
 /// A question whether another key was meant, or nothing.
 fn meant(name: &str, keys: &[&'static str]) -> String {
     let other = OTHER_NAMES.iter().find(|(other, _)| *other == name);
-    let other = other.map(|(_, meant)| (*meant).to_owned());
+    let other = other.map(|(_, meant)| *meant);
     let meant = other.or_else(|| suggest::nearest(name, keys.iter().copied()));
     meant.map_or_else(String::new, |key| format!(" (did you mean '{key}'?)"))
 }

@@ -191,17 +191,16 @@ pub struct PyLedger(pub Ledger);
 
 #[pymethods]
 impl PyLedger {
-    /// Read the ledger of an index; a current one has the note `expected`. Rows have facts only with
-    /// `has_facts`.
+    /// Read the ledger of an index, to compare with the files of a scope. Rows have facts only with `has_facts`.
     #[new]
     fn new(
         py: Python<'_>,
         index: &Bound<'_, PyIndex>,
-        expected: Text,
+        scope: Text,
         has_facts: bool,
     ) -> PyResult<Self> {
         let index = &index.get().index;
-        errors::call_detached(py, || Ledger::load(index, &expected, has_facts)).map(Self)
+        errors::call_detached(py, || Ledger::load(index, &scope, has_facts)).map(Self)
     }
 
     /// Return the ledger with later changes; None without changes.

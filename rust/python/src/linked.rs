@@ -43,6 +43,11 @@ impl PyNames {
     fn candidates(&self, name: Text) -> Vec<&str> {
         self.0.meant(&name)
     }
+
+    /// The file that was probably meant; None if no name is near.
+    fn nearest(&self, name: Text) -> Option<&str> {
+        self.0.nearest(&name)
+    }
 }
 
 /// The data of the store about the files that are nodes.

@@ -184,17 +184,17 @@ pub fn _prepared_store(
     Ok(prepared.map(PyLedger))
 }
 
-/// Whether nodes were written, and the edges of their links not yet.
+/// Whether the edges of a store are those of the links of its files.
 #[pyfunction]
-pub fn _is_unlinked(py: Python<'_>, store: &Bound<'_, PyStore>) -> PyResult<bool> {
+pub fn _is_linked(py: Python<'_>, store: &Bound<'_, PyStore>) -> PyResult<bool> {
     let store = &store.get().store;
-    errors::call_detached(py, || root_store::is_unlinked(store))
+    errors::call_detached(py, || store.is_linked())
 }
 
 /// Make the edges of a store those of the links of its files.
 ///
-/// `before` is a state of the files whose links the edges were. Only links that are others since, or that
-/// lead elsewhere, are looked at then; without it all are.
+/// If the store says that its edges were those of the state `before`, only links that changed since, or
+/// that lead elsewhere, are compared. Otherwise all are.
 #[pyfunction]
 pub fn _relink(
     py: Python<'_>,

@@ -7,6 +7,7 @@ use std::ops::{Deref, Range};
 
 use hedgerow_engine::text::marks::{Highlighter, MarkedPhrase};
 use hedgerow_engine::text::snippet;
+use hedgerow_engine::text::suggest;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
 use hedgerow_engine::{Error, ErrorCode};
 use pyo3::exceptions::PyUnicodeEncodeError;
@@ -161,6 +162,15 @@ pub fn _tokenize(texts: Texts, tokenizer: &str) -> PyResult<Vec<Vec<String>>> {
         let tokenizer = TokenizerKind::parse(tokenizer)?;
         texts.0.iter().map(|text| tokenizer.tokens(text)).collect()
     })
+}
+
+/// Return the known word that was probably meant; None if none is near.
+#[pyfunction]
+pub fn _nearest(word: &Bound<'_, PyString>, known: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let known = known.try_iter()?.map(|one| one?.extract::<String>());
+    let known = known.collect::<PyResult<Vec<String>>>()?;
+    let near = suggest::nearest(&word.to_string_lossy(), known.iter().map(String::as_str));
+    Ok(near.map(str::to_owned))
 }
 
 type Places = Vec<(usize, usize)>;

@@ -4,7 +4,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use super::handle::Index;
 use crate::chunks::{Chunk, Page};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Fix, Result};
 use crate::storage::{WorkError, generations};
 use crate::unit_vector;
 use crate::vectors::{Embedder, Space, VectorWriter, settle};
@@ -149,11 +149,11 @@ impl Index {
             Some(known) if known != dimensions => Err(Error::new(
                 ErrorCode::DimensionMismatch,
                 format!(
-                    "{} has vectors of {known} dimensions, not {dimensions}; leave the dimensions \
-                     out, or embed all chunks again (hedgerow index --reembed)",
+                    "{} has vectors of {known} dimensions, not {dimensions}; leave the dimensions out",
                     self.database.location()
                 ),
-            )),
+            )
+            .with_fix(Fix::reembed())),
             _ => Ok(()),
         }
     }
@@ -340,8 +340,8 @@ mod tests {
         let error = index.expect_dimensions(4).unwrap_err();
         assert_eq!(
             error.message(),
-            "the index in memory has vectors of 3 dimensions, not 4; leave the dimensions out, or \
-             embed all chunks again (hedgerow index --reembed)"
+            "the index in memory has vectors of 3 dimensions, not 4; leave the dimensions out"
         );
+        assert_eq!(error.fixes(), [Fix::reembed()]);
     }
 }

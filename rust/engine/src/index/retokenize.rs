@@ -43,7 +43,7 @@ impl Index {
         }
         let message = format!(
             "{} has the tokenizer \"{}\", which finds no words within Chinese, Japanese or Thai text; \
-             retokenize(\"words\") or hedgerow index --retokenize gives it one that does",
+             the tokenizer \"words\" does",
             self.database.location(),
             tokenizer.as_str()
         );

@@ -138,21 +138,29 @@ impl Location {
 
     /// The error that something in the file is not as we wrote it.
     pub fn damaged(&self, what: &str) -> Error {
-        Error::new(
+        self.about(Error::new(
             ErrorCode::IndexDamaged,
             format!(
                 "{self} is damaged ({what}); restore a backup, or make a new index and upsert \
                  the chunks again"
             ),
-        )
+        ))
     }
 
     /// The error that the file is not ours.
     pub fn not_an_index(&self) -> Error {
-        Error::new(
+        self.about(Error::new(
             ErrorCode::NotAnIndex,
             format!("{self} is not a hedgerow index and was left as it is; give another path"),
-        )
+        ))
+    }
+
+    /// Return the error with the path of this file.
+    fn about(&self, error: Error) -> Error {
+        match self.path() {
+            Some(path) => error.with_path(path),
+            None => error,
+        }
     }
 
     /// Return the reason that a handle could not open the file for writing.

@@ -299,9 +299,7 @@ fn too_new(location: &Location, has: &str, known: &str) -> Error {
 fn needs_writing(location: &Location) -> Error {
     Error::new(
         ErrorCode::IndexReadOnly,
-        format!(
-            "{location} is empty or of an older version; open it once for writing, as hedgerow index does"
-        ),
+        format!("{location} is empty or of an older version; open it once for writing"),
     )
 }
 

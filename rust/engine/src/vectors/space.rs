@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::storage::Location;
 use crate::storage::settings::{self, DIMENSIONS, EMBEDDER, EMBEDDER_DETAILS};
 
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Fix, Result};
 
 /// The maker of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,10 +60,11 @@ impl Space {
                 ErrorCode::DimensionMismatch,
                 format!(
                     "{name} has {} dimensions and the index has {wanted}; use the embedder that \
-                     the index was made with, or embed all chunks again (hedgerow index --reembed)",
+                     the index was made with",
                     vector.len()
                 ),
-            )),
+            )
+            .with_fix(Fix::reembed())),
             _ => Ok(()),
         }
     }
@@ -75,9 +76,10 @@ impl Space {
                 ErrorCode::EmbedderMismatch,
                 format!(
                     "{location} has vectors of the embedder \"{known}\", not \"{embedder}\"; use \
-                     that one, or embed all chunks again (hedgerow index --reembed)"
+                     that one"
                 ),
-            )),
+            )
+            .with_fix(Fix::reembed())),
             _ => Ok(()),
         }
     }

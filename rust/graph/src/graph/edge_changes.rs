@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::adjacency::Adjacency;
 use super::nodes::Nodes;
-use crate::schema::{EDGE_CHANGES_AFTER, EDGES_GENERATION, next_generation};
+use crate::schema::{EDGE_CHANGES_AFTER, EDGES_GENERATION, LINKED_GENERATION, next_generation};
 use hedgerow_engine::storage::settings;
 
 /// The most entries of the table `edge_changes`; about 250 KB of the file. More would seldom be read:
@@ -25,11 +25,26 @@ pub(super) fn generation(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(settings::get(connection, EDGES_GENERATION)?.unwrap_or_default())
 }
 
-/// Count a transaction that changed these edges, and list them. One without an edge is not counted.
+/// Count a transaction that wrote or removed these edges, and list them. One without an edge is not
+/// counted. The edges no longer count as those of files; a sync, which makes them so, notes it afterwards.
 pub(crate) fn record(connection: &Connection, ends: &[Ends]) -> rusqlite::Result<()> {
     if ends.is_empty() {
         return Ok(());
     }
+    settings::set(connection, LINKED_GENERATION, None)?;
+    list(connection, ends)
+}
+
+/// Count a transaction that deleted the nodes of these ids, and list them. Their edges stay in the file.
+pub(crate) fn record_deleted(connection: &Connection, nodes: &[i64]) -> rusqlite::Result<()> {
+    if nodes.is_empty() {
+        return Ok(());
+    }
+    let ends: Vec<Ends> = nodes.iter().map(|node| (*node, *node)).collect();
+    list(connection, &ends)
+}
+
+fn list(connection: &Connection, ends: &[Ends]) -> rusqlite::Result<()> {
     let generation = next_generation(connection, EDGES_GENERATION)?;
     if ends.len() as u64 > MAX_ENTRIES.unsigned_abs() {
         return begin_after(connection, generation);

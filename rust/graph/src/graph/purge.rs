@@ -2,15 +2,17 @@
 
 use rusqlite::{Connection, params};
 
+use super::edge_changes;
 use super::store::Store;
 use super::write::mark_deleted;
 use crate::schema::{NODES_GENERATION, next_generation};
 use hedgerow_engine::error::Result;
+use hedgerow_engine::sources::forget_source;
 
 impl Store {
-    /// Remove everything about nodes: their texts, edges and visits, and the actions of agents that
-    /// name them. Their ids stay taken, by deleted nodes without content. Returns the number of
-    /// removed nodes.
+    /// Remove everything about nodes: their texts, edges and visits, their files in the ledger, and the
+    /// actions of agents that name them. Their ids stay taken, by deleted nodes without content. Returns
+    /// the number of removed nodes.
     ///
     /// The removed bytes stay in the file until `Index::vacuum`.
     pub fn purge<T: AsRef<str>>(&self, keys: &[T]) -> Result<usize> {
@@ -45,7 +47,9 @@ fn purge(connection: &Connection, key: &str) -> rusqlite::Result<bool> {
         connection.execute(&format!("DELETE FROM {table} WHERE node = ?"), [id])?;
     }
     purge_visits(connection, id)?;
+    forget_source(connection, key)?;
     connection.execute("DELETE FROM edges WHERE ?1 IN (source, target)", [id])?;
+    edge_changes::record(connection, &[(id, id)])?;
     let generation = next_generation(connection, NODES_GENERATION)?;
     // No node may have a NUL in its key, so this one is free.
     connection.execute(

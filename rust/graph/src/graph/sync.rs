@@ -4,10 +4,12 @@ use std::iter;
 
 use hedgerow_engine::error::Result;
 use hedgerow_engine::sources::{SourceFile, forget_source, note, put_source};
+use hedgerow_engine::storage::settings;
 
 use super::node::Node;
 use super::store::Store;
 use super::write::{EdgeInput, check_edge, check_nodes, mark_deleted, relink_in};
+use crate::schema::LINKED_GENERATION;
 
 /// The writes of one transaction of a sync. The path of a file is the key of its node.
 #[derive(Debug, Clone, Default)]
@@ -50,21 +52,35 @@ impl Store {
         })
     }
 
-    /// Remove edges, whose strengths do not matter, add others, and write notes about the sync, in
-    /// one transaction.
+    /// Make the edges those of the links of the files at a generation of the ledger: remove some, whose
+    /// strengths do not matter, add others, and write the generation, in one transaction.
     pub fn relink(
         &self,
         removed: &[EdgeInput],
         added: &[EdgeInput],
-        notes: &[(String, Option<String>)],
+        generation: i64,
     ) -> Result<()> {
         for edge in added {
             check_edge(edge)?;
         }
         self.index.database().try_write(|connection| {
-            note(connection, notes)?;
-            relink_in(connection, removed, added)
+            relink_in(connection, removed, added)?;
+            settings::set(connection, LINKED_GENERATION, Some(&generation.to_string()))?;
+            Ok(())
         })
+    }
+
+    /// Return the generation of the ledger at which the edges were those of the links of its files. None
+    /// if they never were, or if another write changed an edge since.
+    pub fn linked_generation(&self) -> Result<Option<i64>> {
+        let database = self.index.database();
+        database.read(|connection| settings::get(connection, LINKED_GENERATION))
+    }
+
+    /// Whether the edges are those of the links of the files as the ledger has them now.
+    pub fn is_linked(&self) -> Result<bool> {
+        let generation = self.index.sources_generation()?;
+        Ok(self.linked_generation()? == Some(generation))
     }
 
     /// Note a file for every live node, by its key as the path, which the next sync reads again.
@@ -88,6 +104,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     fn node(key: &str, content: &str) -> Node {
@@ -128,7 +146,6 @@ mod tests {
                 (source("b"), Some(&b)),
                 (source("c"), None),
             ],
-            notes: vec![("unlinked".to_owned(), Some("1".to_owned()))],
             ..NodeSync::default()
         };
         store.sync(&sync, 5).unwrap();
@@ -142,11 +159,11 @@ mod tests {
             relation: "link".to_owned(),
             strength: 1.0,
         };
-        let notes = [("unlinked".to_owned(), None)];
         let added = [edge];
-        store.relink(&[], &added, &notes).unwrap();
+        let generation = store.index().sources_generation().unwrap();
+        store.relink(&[], &added, generation).unwrap();
         assert_eq!(store.edges().unwrap(), added);
-        assert_eq!(store.index().sync_note("unlinked").unwrap(), None);
+        assert!(store.is_linked().unwrap());
         let gone = NodeSync {
             read: vec![(source("b"), None)],
             lost: vec!["b".to_owned()],
@@ -159,6 +176,59 @@ mod tests {
         store.upsert(&[&node("a", "by hand")], 7).unwrap();
         assert_eq!(sources(&store), [known("a", "", 1), known("b", "1", 0)]);
         assert_eq!(store.index().check().unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn edges_count_as_those_of_files_until_the_ledger_or_an_edge_changes() {
+        let edge = EdgeInput {
+            source: "a".to_owned(),
+            target: "b".to_owned(),
+            relation: "link".to_owned(),
+            strength: 1.0,
+        };
+        let [a, b, c] = ["a", "b", "c"].map(|key| node(key, key));
+        let read = |file: &str, node| NodeSync {
+            read: vec![(source(file), node)],
+            ..NodeSync::default()
+        };
+        let writes: [(&str, &dyn Fn(&Store), bool); 6] = [
+            (
+                "read",
+                &|store| store.sync(&read("b", Some(&b)), 1).unwrap(),
+                true,
+            ),
+            ("lost", &|store| drop(store.delete(&["b"]).unwrap()), true),
+            ("purged", &|store| drop(store.purge(&["b"]).unwrap()), false),
+            (
+                "linked",
+                &|store| store.link(slice::from_ref(&edge)).unwrap(),
+                false,
+            ),
+            (
+                "unlinked",
+                &|store| drop(store.unlink("a", "b", "link").unwrap()),
+                false,
+            ),
+            (
+                "other",
+                &|store| drop(store.upsert(&[&c], 1).unwrap()),
+                true,
+            ),
+        ];
+        for (name, write, is_kept) in writes {
+            let store = Store::in_memory().unwrap();
+            assert!(!store.is_linked().unwrap());
+            store.sync(&read("a", Some(&a)), 1).unwrap();
+            store.sync(&read("b", Some(&b)), 1).unwrap();
+            let generation = store.index().sources_generation().unwrap();
+            store
+                .relink(&[], slice::from_ref(&edge), generation)
+                .unwrap();
+            write(&store);
+            let linked = is_kept.then_some(generation);
+            assert_eq!(store.linked_generation().unwrap(), linked, "{name}");
+            assert_eq!(store.is_linked().unwrap(), name == "other", "{name}");
+        }
     }
 
     #[test]

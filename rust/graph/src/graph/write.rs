@@ -183,16 +183,16 @@ pub(crate) fn mark_deleted<T: AsRef<str>>(
     let mut mark = connection.prepare_cached(
         "UPDATE nodes SET deleted = TRUE, changed = ? WHERE key = ? AND NOT deleted RETURNING id",
     )?;
-    let (mut gone, mut ends) = (Vec::new(), Vec::new());
+    let (mut gone, mut ids) = (Vec::new(), Vec::new());
     for key in keys {
         let params = params![generation, key.as_ref()];
         if let Some(id) = mark.query_row(params, |row| row.get(0)).optional()? {
             gone.push(key.as_ref());
-            ends.push((id, id));
+            ids.push(id);
         }
     }
     if !gone.is_empty() {
-        edge_changes::record(connection, &ends)?;
+        edge_changes::record_deleted(connection, &ids)?;
         remove_chunks(connection, &gone)?;
     }
     Ok(gone.len())

@@ -157,7 +157,7 @@ impl<'t> Piece<'t> {
         known: impl IntoIterator<Item = &'w str>,
     ) -> Problem {
         let mut known: Vec<&str> = known.into_iter().collect();
-        let suggestion = nearest(word, known.iter().copied());
+        let suggestion = nearest(word, known.iter().copied()).map(str::to_owned);
         known.sort_unstable();
         known.dedup();
         let listed = match suggestion {
@@ -175,7 +175,7 @@ impl<'t> Piece<'t> {
         sentence: &str,
         known: impl IntoIterator<Item = &'w str>,
     ) -> Problem {
-        let suggestion = nearest(&hyphened(self.str()), known);
+        let suggestion = nearest(&hyphened(self.str()), known).map(str::to_owned);
         self.suggesting(kind, sentence.to_owned(), suggestion)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use hedgerow_engine::{Result, interrupt};
+use hedgerow_engine::{Fix, Result, interrupt};
 use regex::Regex;
 
 use super::copies::copies_among;
@@ -41,7 +41,7 @@ pub struct AuditFinding {
     /// The line in the file, from 1; None for the whole file.
     pub line: Option<usize>,
     /// The command that mends it; empty for an edit by hand.
-    pub fix: String,
+    pub fix: Option<Fix>,
 }
 
 /// Return the findings, rule by rule, each in the order of paths, as of `now` in microseconds since 1970.
@@ -62,7 +62,7 @@ pub fn audit(documents: &Documents, now: i64) -> Result<Vec<AuditFinding>> {
                 file: one.path.clone(),
                 text: "has no text".to_owned(),
                 line: None,
-                fix: forget(&one.path),
+                fix: Some(forget(&one.path)),
             }),
     );
     interrupt::check()?;
@@ -107,7 +107,7 @@ fn secrets(documents: &[&StoredDocument]) -> Vec<AuditFinding> {
                     "looks like it has a secret: {kind}{start}{more}; revoke it, and edit the memory"
                 ),
                 line: Some(found[0].line),
-                fix: edit(&document.path),
+                fix: Some(edit(&document.path)),
             }
         });
         findings.collect::<Vec<_>>()
@@ -140,7 +140,11 @@ fn duplicates(holding: &[&StoredDocument], findings: &mut Vec<AuditFinding>) -> 
         file: copy.to_owned(),
         text: format!("{is} {other}"),
         line: None,
-        fix: format!("hedgerow supersede {} --by {}", quoted(copy), quoted(other)),
+        fix: Some(Fix {
+            does: "mark it as superseded",
+            operation: Some("supersede"),
+            arguments: vec![("old", copy.into()), ("by", other.into())],
+        }),
     }));
     Ok(())
 }
@@ -160,7 +164,7 @@ fn contradictions(
         text: trimmed(&one.said.replace('`', "")).to_owned(),
         file: one.file,
         line: None,
-        fix: String::new(),
+        fix: None,
     }));
 }
 
@@ -176,7 +180,7 @@ fn expired(documents: &Documents, now: i64, findings: &mut Vec<AuditFinding>) {
                 file: one.path.clone(),
                 text: format!("is no longer valid{since}"),
                 line: None,
-                fix: forget(&one.path),
+                fix: Some(forget(&one.path)),
             });
         }
     }
@@ -209,7 +213,7 @@ fn repeated(holding: &[&StoredDocument], findings: &mut Vec<AuditFinding>) {
         file: path.to_owned(),
         text,
         line: Some(line),
-        fix: edit(path),
+        fix: Some(edit(path)),
     }));
 }
 
@@ -248,39 +252,25 @@ fn paragraphs(document: &StoredDocument) -> Vec<(usize, String)> {
     found
 }
 
-fn edit(path: &str) -> String {
-    format!("hedgerow edit {}", quoted(path))
-}
-
-fn forget(path: &str) -> String {
-    format!("hedgerow forget {} --purge", quoted(path))
-}
-
-/// A word as a shell of POSIX reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |one: u8| one.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&one);
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
+fn edit(path: &str) -> Fix {
+    Fix {
+        does: "edit it",
+        operation: Some("edit"),
+        arguments: vec![("key", path.into())],
     }
-    format!("'{}'", word.replace('\'', "'\"'\"'"))
+}
+
+fn forget(path: &str) -> Fix {
+    Fix {
+        does: "delete it for good",
+        operation: Some("forget"),
+        arguments: vec![("key", path.into()), ("purge", true.into())],
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        for (word, expected) in [
-            ("notes/a-b.md", "notes/a-b.md"),
-            ("it's here", "'it'\"'\"'s here'"),
-            ("", "''"),
-            ("$HOME", "'$HOME'"),
-            ("é", "'é'"),
-        ] {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 
     #[test]
     fn the_output_of_a_recall_is_known() {

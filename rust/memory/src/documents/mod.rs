@@ -8,9 +8,11 @@ pub mod lint;
 pub mod quotes;
 pub mod selection;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use hedgerow_graph::graph::EdgeInput;
 use serde_json::{Map, Value};
 
 use crate::columns::FileColumns;
@@ -19,11 +21,13 @@ use crate::document::{Document, problems};
 use crate::facts::FileFacts;
 use crate::facts::{Memory, facts_of};
 use crate::field_links::links_in_fields;
+use crate::file_node::file_node;
 use crate::folder::Listing;
 use crate::front_matter::FrontMatter;
 use crate::links::links_in_text;
 use crate::marks::Validity;
 use crate::names::{FileTitles, Names, bucket, stated_type};
+use crate::nodes::Nodes;
 use crate::parallel;
 use crate::root_index::links_of;
 use crate::scope::Scope;
@@ -32,6 +36,7 @@ use crate::source::{Unreadable, read_bytes, text_of};
 use crate::tags::bracketed_tags;
 use crate::text::trimmed;
 use crate::times::{StatedTime, TIME_FIELDS, memory_time, parse_time};
+use crate::vault::without_marks;
 
 /// The length of a day in ISO 8601.
 const DAY: usize = "2026-04-18".len();
@@ -63,15 +68,6 @@ pub struct StoredDocument {
 impl StoredDocument {
     /// Parse a file.
     pub fn parse(path: String, text: String, kind: FolderKind<'_>) -> Self {
-        let document = if kind.is_vault {
-            Document::parse_in_vault(&path, &text, kind.day_format)
-        } else {
-            Document::parse(&path, &text)
-        };
-        let document = match kind.day_format {
-            Some(format) => document.with_day_of_name(format),
-            None => document,
-        };
         let Document {
             matter,
             front_matter,
@@ -80,7 +76,7 @@ impl StoredDocument {
             property_tags,
             lines,
             ..
-        } = document;
+        } = kind.document(&path, &text);
         let before = lines.iter().take(matter.body_start);
         let body_at = before
             .map(|line| line.len() + 1)
@@ -178,6 +174,20 @@ pub struct FolderKind<'a> {
     pub is_vault: bool,
     /// The format of the names of daily notes.
     pub day_format: Option<&'a DayFormat>,
+}
+
+impl FolderKind<'_> {
+    fn document<'t>(self, path: &'t str, text: &'t str) -> Document<'t> {
+        let document = if self.is_vault {
+            Document::parse_in_vault(path, text, self.day_format)
+        } else {
+            Document::parse(path, text)
+        };
+        match self.day_format {
+            Some(format) => document.with_day_of_name(format),
+            None => document,
+        }
+    }
 }
 
 /// The memories of a folder that a scope sees, in the order of their paths.
@@ -329,6 +339,23 @@ impl Documents {
             title: &file.title,
             aliases: &file.aliases,
         }))
+    }
+
+    /// The edges of the links between the memories, in order. They are those of a store that has read the
+    /// files as they are.
+    pub fn edges(&self, kind: FolderKind<'_>) -> Vec<EdgeInput> {
+        let read = parallel::map(&self.files, |file| {
+            let text = if kind.is_vault {
+                without_marks(&file.text)
+            } else {
+                Cow::Borrowed(file.text.as_str())
+            };
+            let node = file_node(&kind.document(&file.path, &text), 0).ok()?;
+            let linked = serde_json::from_value(Value::Object(node.facts)).ok()?;
+            Some((file.path.clone(), linked))
+        });
+        let nodes = Nodes::of_files(read.into_iter().flatten());
+        nodes.difference(&[], None).1
     }
 
     /// The links that lead to no memory, as (file, target), each once. A tag that is written as a link is none.

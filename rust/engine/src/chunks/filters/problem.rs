@@ -92,10 +92,8 @@ fn other(name: &str) -> Option<&'static str> {
 
 /// Return the message for an operator that does not exist.
 pub(super) fn unknown(name: &str, known: &[&str]) -> String {
-    let lower = name.to_lowercase();
-    let meant = other(name).map(str::to_owned);
-    let meant = meant.filter(|meant| known.contains(&meant.as_str()));
-    let advice = match meant.or_else(|| nearest(&lower, known.iter().copied())) {
+    let meant = other(name).filter(|meant| known.contains(meant));
+    let advice = match meant.or_else(|| nearest(name, known.iter().copied())) {
         Some(meant) => format!("did you mean {meant:?}?"),
         None => format!("the operators are {}", known.join(", ")),
     };

@@ -5,11 +5,12 @@ use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 use rusqlite::Connection;
+use serde_json::json;
 
 use super::{Needs, Session};
 use crate::bm25::Backend;
 use crate::chunks::{Field, GroupBy, GroupField, Paths, declared};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, Fix, Result};
 use crate::index::Index;
 use crate::storage::cache::{Cache, Lookup};
 use crate::storage::{ReadTransaction, WorkError, generations};
@@ -201,11 +202,13 @@ fn undeclared(name: &str, declared: &[String]) -> Error {
     };
     Error::new(
         ErrorCode::InvalidOption,
-        format!(
-            "group_by is {name:?}, which is no declared key of this index ({declared}); declare it once: \
-             Index.open(path, metadata_index=[{name:?}]), or hedgerow index --metadata-index {name} --db FILE"
-        ),
+        format!("group_by is {name:?}, which is no declared key of this index ({declared})"),
     )
+    .with_fix(Fix {
+        does: "declare it once",
+        operation: Some("open"),
+        arguments: vec![("metadata_index", json!([name]))],
+    })
 }
 
 /// The needed data, if the search needs it; None if it is not in memory.
