@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 import click
@@ -390,9 +390,9 @@ def open_server(missing: str = NO_ROOT_FOR_MEMORY, *, writes: bool = False) -> R
     if url is None:
         return None
     refuse_without_files("--scope", given=scope() is not None)
-    from hedgerow.remote import connect  # noqa: PLC0415 - of servers alone
+    from hedgerow.remote.connecting import connect_to_server  # noqa: PLC0415 - of servers alone
 
-    connected = connect(url, kind="root", token=_token(url, writes=writes))
+    connected = cast("RemoteRoot", connect_to_server(url, "root", token=_token(url, writes=writes)))
     click.get_current_context().call_on_close(connected.close)
     return connected
 

@@ -96,10 +96,25 @@ def connect(  # noqa: PLR0913 - each has its default
                 code="incompatible_options",
             )
         return _at_path(checked_path(target, "target", code="path_not_found"), kind)
+    return connect_to_server(
+        target, kind, token=token, timeout=timeout, ca=ca, insecure_http=insecure_http
+    )
+
+
+def connect_to_server(  # noqa: PLR0913 - those of `connect`
+    url: str,
+    kind: Literal["root", "index"] | None,
+    *,
+    token: str | None = None,
+    timeout: float = 30.0,
+    ca: str | os.PathLike[str] | None = None,
+    insecure_http: bool = False,
+) -> RemoteRoot | RemoteRetriever:
+    """Do what `connect` does with a URL."""
     with imports_of("remote", needed_by="hedgerow.connect"):
         from ._client import Client  # noqa: PLC0415 - needs an extra
     client = Client(
-        target,
+        url,
         key=Token(token, TOKEN if token is None and os.environ.get(TOKEN) else None),
         timeout=timeout,
         ca=ca,
