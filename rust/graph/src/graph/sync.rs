@@ -191,31 +191,22 @@ mod tests {
             read: vec![(source(file), node)],
             ..NodeSync::default()
         };
-        let writes: [(&str, &dyn Fn(&Store), bool); 6] = [
-            (
-                "read",
-                &|store| store.sync(&read("b", Some(&b)), 1).unwrap(),
-                true,
-            ),
-            ("lost", &|store| drop(store.delete(&["b"]).unwrap()), true),
-            ("purged", &|store| drop(store.purge(&["b"]).unwrap()), false),
-            (
-                "linked",
-                &|store| store.link(slice::from_ref(&edge)).unwrap(),
-                false,
-            ),
-            (
-                "unlinked",
-                &|store| drop(store.unlink("a", "b", "link").unwrap()),
-                false,
-            ),
-            (
-                "other",
-                &|store| drop(store.upsert(&[&c], 1).unwrap()),
-                true,
-            ),
-        ];
-        for (name, write, is_kept) in writes {
+        let write = |store: &Store, name| match name {
+            "read" => store.sync(&read("b", Some(&b)), 1),
+            "lost" => store.delete(&["b"]).map(|_| ()),
+            "purged" => store.purge(&["b"]).map(|_| ()),
+            "linked" => store.link(slice::from_ref(&edge)),
+            "unlinked" => store.unlink("a", "b", "link").map(|_| ()),
+            _ => store.upsert(&[&c], 1).map(|_| ()),
+        };
+        for (name, is_kept) in [
+            ("read", true),
+            ("lost", true),
+            ("purged", false),
+            ("linked", false),
+            ("unlinked", false),
+            ("other", true),
+        ] {
             let store = Store::in_memory().unwrap();
             assert!(!store.is_linked().unwrap());
             store.sync(&read("a", Some(&a)), 1).unwrap();
@@ -224,7 +215,7 @@ mod tests {
             store
                 .relink(&[], slice::from_ref(&edge), generation)
                 .unwrap();
-            write(&store);
+            write(&store, name).unwrap();
             let linked = is_kept.then_some(generation);
             assert_eq!(store.linked_generation().unwrap(), linked, "{name}");
             assert_eq!(store.is_linked().unwrap(), name == "other", "{name}");
