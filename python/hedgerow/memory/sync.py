@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -281,6 +282,7 @@ def rebuild(
 
 
 _VERSION = 1
+_DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
 
 
 def write_manifest(derived: Derived) -> None:
@@ -307,7 +309,7 @@ def write_manifest(derived: Derived) -> None:
             {
                 "absolutePath": f"{base}{path}",
                 "relativePath": path,
-                "frontmatter": fields,
+                "frontmatter": {name: _in_manifest(value) for name, value in fields.items()},
                 "bodyStartLine": line,
             },
             ensure_ascii=False,
@@ -317,3 +319,8 @@ def write_manifest(derived: Derived) -> None:
     # A line a document: quick to write, and to look through.
     listed = ",\n".join(lines)
     files.replace(derived.manifest, f'{head[:-1]}, "documents": [\n{listed}\n]}}\n')
+
+
+def _in_manifest(value: Any) -> Any:
+    """Return a value of front matter as other readers of the manifest expect it: `1.50` is a number there."""
+    return float(value) if isinstance(value, str) and _DECIMAL.fullmatch(value) else value
