@@ -158,7 +158,7 @@ fn one_wrong_vector_spoils_no_other_search() {
             .map_err(|error| error.to_string())
     });
     let dimensions = "the vector has 1 dimensions and the index has 3; use the embedder that the \
-                      index was made with, or embed all chunks again (hedgerow index --reembed)";
+                      index was made with";
     let finite = "the vector is not finite at position 0; embed the text again";
     let expected = [
         Ok(1),

@@ -93,8 +93,7 @@ fn the_embedder_must_be_that_of_the_index() {
         assert_eq!(error.code(), ErrorCode::EmbedderMismatch);
         assert_eq!(
             error.message(),
-            "the index in memory has vectors of the embedder \"one\", not \"two\"; use that one, \
-             or embed all chunks again (hedgerow index --reembed)"
+            "the index in memory has vectors of the embedder \"one\", not \"two\"; use that one"
         );
     }
     // Words are compared without a vector.
