@@ -18,8 +18,8 @@ from hedgerow._engine import (
     _Documents,
     _is_linked,
 )
-from hedgerow.embedders.by_name import missing_folder
-from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.embedders.by_name import why_unusable
+from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Skip
 
@@ -190,13 +190,16 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
 
 
 def _retrieval(root: MemoryRoot) -> str:
-    """Return how memories are found, and the folder of a model that is missing."""
+    """Return how memories are found, and why by keywords alone if the embedder cannot be used."""
     how = f"Retrieval: {root.retrieval}."
     name = root._config().embedder  # noqa: SLF001 - of the same package
-    missing = None if name is None else missing_folder(name)
-    if missing is None:
+    if name is None:
         return how
-    return f"{how} Its model cannot be loaded, because there is no {missing}: keywords alone are searched."
+    try:
+        why = why_unusable(name)
+    except InvalidInputError as error:
+        return f"{how} Recall fails: {error.message}."
+    return how if why is None else f"{how} Keywords alone are searched while it fails: {why}."
 
 
 def _broken(root: MemoryRoot) -> list[str]:
