@@ -251,7 +251,7 @@ _TOOLS = (
     ),
     _Tool(
         "memory_restore",
-        "Undo memory_supersede or memory_retract.",
+        "Undo memory_supersede and memory_retract.",
         (RestoreRequest,),
         ("key",),
     ),

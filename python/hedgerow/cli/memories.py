@@ -498,10 +498,12 @@ def retract(*, key: str, reason: str | None) -> None:
 @place_options()
 @json_option
 def restore(*, key: str) -> None:
-    """Undo supersede or retract for the memory KEY, in every file that records it.
+    """Undo supersede and retract for the memory KEY, in every file that records either.
 
     \b
       hedgerow restore findings/slugs.md
+
+    Removes all marks of both, and names each.
     """
     _show_marked(open_memory(writes=True).restore(key))
 
@@ -515,6 +517,8 @@ def _show_marked(done: MarkResult) -> None:
         echo(f"Changed: {visible(file)}")
     if not done.changed and done.written is None:
         echo("Nothing to change: the files say so already.")
+    for mark in done.removed:
+        echo(f"Removed: {visible(str(mark))}")
     echo(f"{visible(done.file)}: {visible(str(done.validity) or 'holds')}")
     if done.written is not None:
         _show_similar(done.written, done.similar)

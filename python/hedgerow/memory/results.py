@@ -556,7 +556,8 @@ class MarkResult(Result):
     """A memory that was marked: its root, its path, the files that were changed, its validity.
 
     `written` is the memory that was written to supersede it, or None, and `similar` that of
-    `RememberResult`. Paths are below the indexed folder.
+    `RememberResult`. `removed` has the marks that `restore` removed: retracted, with time and reason,
+    and superseded, with the memories that superseded it. Paths are below the indexed folder.
     """
 
     root: str
@@ -565,6 +566,7 @@ class MarkResult(Result):
     validity: Validity
     written: str | None = None
     similar: Similar = ()
+    removed: Annotated[tuple[Validity, ...], Field(omit_default=True)] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -554,7 +554,8 @@ class MemoryRoot(RootOperations):
         news = [
             one for one in marks.said_to_supersede(path) if self._scope.own.has(marks.scope(one))
         ]
-        return self._marked(session, path, restore(session.derived, session.nodes(), path, news))
+        changed, removed = restore(session.derived, session.nodes(), path, news)
+        return replace(self._marked(session, path, changed), removed=tuple(removed))
 
     def _marked(
         self, session: Session, path: str, changed: list[str], written: str | None = None
