@@ -365,6 +365,19 @@ def test_an_interrupted_import_says_what_it_left(otter_root, tmp_path, monkeypat
     assert state in result.stderr
 
 
+def test_rename_names_the_title_that_stays(tmp_path):
+    put(tmp_path, "notes/old.md", "# Tulips\n\nPlant them.\n")
+    place = ["--root", str(tmp_path)]
+    said = ok("rename", "old", "bulbs", *place)
+    assert said == (
+        "Renamed: notes/old.md to notes/bulbs.md\n"
+        "Its title is still Tulips; `hedgerow edit` changes it.\n"
+    )
+    assert as_json("rename", "bulbs", "new/bulbs", *place)["title"] == "Tulips"
+    assert "title" not in ok("rename", "bulbs", "other/bulbs", *place)
+    assert "title" not in ok("rename", "bulbs", "Tulips", *place)
+
+
 @pytest.mark.parametrize(
     ("method", "command", "state"),
     [

@@ -422,13 +422,17 @@ def rename(*, key: str, new: str) -> None:
       hedgerow rename "Hedge plan" hedge-2026
       hedgerow rename notes/hedge.md decisions/hedge.md
 
-    KEY is a path, a file name or a title; NEW a path, or a name in the same folder.
+    KEY is a path, a file name or a title; NEW a path, or a name in the same folder. The title of the
+    memory stays as it is in the file.
     """
     with interruptible(f"interrupted: links to it may be changed already; {REPEAT}"):
         done = open_memory(writes=True).rename(key, new)
     if wrote_json(done):
         return
     echo(f"Renamed: {visible(done.file)} to {visible(done.to)}")
+    old, new = Path(done.file).stem, Path(done.to).stem
+    if done.title is not None and new not in {old, done.title}:
+        echo(f"Its title is still {visible(done.title)}; `hedgerow edit` changes it.")
     for file in done.changed:
         echo(f"Changed: {visible(file)}")
     for skip in done.by_hand:

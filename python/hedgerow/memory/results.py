@@ -574,7 +574,7 @@ class RenameResult(Result):
     """A memory that was renamed: its old and its new path, and the files whose links were changed.
 
     `by_hand` are files with links to it that were left as they are, and files that cannot be read, each
-    with the reason.
+    with the reason. `title` is its title, which a rename does not change; None without one.
     """
 
     root: str
@@ -582,6 +582,7 @@ class RenameResult(Result):
     to: str
     changed: tuple[str, ...]
     by_hand: Unreadable
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

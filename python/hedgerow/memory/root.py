@@ -520,8 +520,8 @@ class MemoryRoot(RootOperations):
             session.derived, session.nodes(), path, new, session.visible(self._scope.own)
         )
         with after_writing(f"{new}, renamed from {path}"):
-            self._session().nodes()
-        return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand))
+            title = self._session().titles([new]).get(new)
+        return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand), title)
 
     def _supersede(self, request: SupersedeRequest) -> MarkResult:
         from .remembering import (  # noqa: PLC0415 - slow to import
