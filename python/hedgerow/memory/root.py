@@ -267,7 +267,10 @@ class MemoryRoot(RootOperations):
         return view
 
     def close(self) -> None:
-        """Close index, store and embedder; the next call opens them again."""
+        """Close index, store, embedder and watch, to free their files and connections.
+
+        The root stays usable, and so do its scoped views: the next call of any method opens them again.
+        """
         self._opened.close()
         self._check.files.close_store()
         self._check.close()
