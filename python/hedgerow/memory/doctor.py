@@ -24,7 +24,7 @@ from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived, identity_of, is_mended_by_sync
-from .documents import read_documents, unread, unused_pattern
+from .documents import conflict_copies, read_documents, unread, unused_pattern
 from .installing.tools import configured_file
 from .links import without_attachments
 from .names import DERIVED
@@ -241,6 +241,7 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check, Check]:
     problems = [*unread(documents), *starmap(Skip, documents.problems())]
     problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
     problems += starmap(Skip, documents.several_successors(micros_of(now())))
+    problems += conflict_copies(documents.paths)
     broken = without_attachments(documents.unresolved_links(), derived.source_root)
     return _links(broken), _edges(derived, documents), _files(problems)
 
