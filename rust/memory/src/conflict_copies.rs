@@ -9,7 +9,7 @@ use crate::skip::Skip;
 
 /// The names of copies, each before `.md`, with the name of the original as the first group.
 ///
-/// OneDrive and iCloud append the name of the machine or a number, as people do: their copies cannot be told apart.
+/// `OneDrive` and iCloud append the name of the machine or a number, as people do: their copies cannot be told apart.
 const NAMES: [&str; 4] = [
     // Syncthing. The id of the device is missing in copies of old versions.
     r"^(.+)\.sync-conflict-\d{8}-\d{6}(?:-[A-Z2-7]{7})?$",
