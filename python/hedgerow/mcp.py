@@ -29,7 +29,7 @@ from mcp.shared.message import SessionMessage
 from ._checks import shown
 from ._engine import __version__
 from ._json.markdown import STATUS, answer
-from ._operations.fields import declared
+from ._operations.fields import FieldSpec, declared, without_none
 from ._operations.operation import Request
 from ._operations.schema import Definitions
 from ._operations.shapes import checked_arguments, unknown_argument
@@ -136,18 +136,12 @@ class _Tool:
         options = {name: value for name, value in given.items() if value is not None}
         is_second = any(name in options for name in self.of_second)
         kind = self.requests[is_second]
-        lists = {one.name for one in declared(kind) if isinstance(one.default, tuple)}
-        known = {name: value for name, value in self.defaults.items() if name in _names(kind)}
-        known |= {
-            name: _listed(value) if name in lists else value for name, value in options.items()
-        }
+        fields = {one.name: one for one in declared(kind)}
+        known = {name: value for name, value in self.defaults.items() if name in fields}
+        known |= {name: _value_of(value, fields.get(name)) for name, value in options.items()}
         if writer is not None and kind in _SIGNED and "by" not in options:
             known["written_by"] = writer
         return checked_arguments(kind, known, served=True)
-
-
-def _names(request: RequestType) -> set[str]:
-    return {one.name for one in declared(request)}
 
 
 def _compact(schema: Schema) -> Schema:
@@ -165,10 +159,21 @@ def _compact(schema: Schema) -> Schema:
     return found
 
 
-def _listed(given: Any) -> Any:
-    """Return a list that a model sent as one text, with commas or as JSON; other values unchanged."""
-    if not isinstance(given, str):
+def _value_of(given: Any, of: FieldSpec | None) -> Any:
+    """Return the list, number or flag that a model sent as a text; other values unchanged."""
+    if of is None or not isinstance(given, str):
         return given
+    if isinstance(of.default, tuple):
+        return _listed(given)
+    kinds = {int: (int,), float: (int, float), bool: (bool,)}.get(without_none(of.type), ())
+    found: Any = None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(given.lower())
+    return found if type(found) in kinds else given
+
+
+def _listed(given: str) -> Any:
+    """Return a list that a model sent as one text, with commas or as JSON."""
     found: Any = None
     if given.lstrip().startswith("["):
         with suppress(ValueError, RecursionError):
@@ -255,7 +260,7 @@ _TOOLS = (
     ),
     _Tool(
         "memory_restore",
-        "Undo memory_supersede or memory_retract.",
+        "Undo memory_supersede and memory_retract.",
         (RestoreRequest,),
         ("key",),
     ),

@@ -47,11 +47,17 @@ def test_a_day_in_the_life_of_a_memory() -> None:
     assert "Left out: 1 not valid yet" in then
 
     said = ok("restore", "march")
-    assert said == f"Changed: notes/march.md\nChanged: {new}\nnotes/march.md: holds\n"
+    assert said == (
+        f"Changed: notes/march.md\nChanged: {new}\nRemoved: superseded by {new}\nnotes/march.md: holds\n"
+    )
     assert ok("restore", "march").startswith("Nothing to change: the files say so already.")
 
     said = ok("retract", "march", "--reason", "The wrong hedge.")
     assert re.search(r"march.md: retracted since [0-9-]{10}: The wrong hedge\.\n", said)
+    ok("supersede", "march", "--by", new)
+    said = ok("restore", "march")
+    assert re.search(r"\nRemoved: retracted since [0-9-]{10}: The wrong hedge\.\n", said)
+    assert f"\nRemoved: superseded by {new}\n" in said
 
 
 def test_an_existing_memory_takes_the_place(notes: Path) -> None:

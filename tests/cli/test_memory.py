@@ -21,6 +21,7 @@ from command_line import (
     ok,
     run,
 )
+from hedgerow.cli import load
 from memory_doubles import WRAPUP, put
 
 if sys.platform != "win32":
@@ -133,6 +134,8 @@ class TestWhichRoot:
             (["index", "--root", "memory", "--embedder", "a:b"], "goes with --db FILE"),
             (["search", "x", "--root", "memory", "--mode", "bm25"], "--mode goes with --db FILE"),
             (["search", "x", "--root", "memory", "--filter", "tag=a"], "--filter goes with --db"),
+            (["search", "x", "--db", "n.db", "--type", "note"], "--type goes with --root DIR"),
+            (["search", "x", "--db", "n.db", "--tags", "a"], "--tag goes with --root DIR"),
             (["search", "x", "--db", "n.db", "--no-sync"], "--no-sync goes with --root DIR"),
             (["search", "x", "--db", "n.db", "--depth", "deep"], "--depth goes with --root DIR"),
             (["recall", "--root", "memory"], "Missing argument 'QUERY...'"),
@@ -363,6 +366,55 @@ def test_an_interrupted_import_says_what_it_left(otter_root, tmp_path, monkeypat
     result = run("import", "jsonl", str(tmp_path / "m.jsonl"), "--root", str(otter_root), *options)
     assert result.exit_code == 130
     assert state in result.stderr
+
+
+def test_search_of_a_root_filters_as_recall_does(tmp_path):
+    put(tmp_path, "notes/a.md", "---\ntags: [garden, pond]\n---\nThe hedge by the pond.\n")
+    put(tmp_path, "notes/b.md", "---\ntags: [garden]\n---\nThe hedge by the door.\n")
+    put(tmp_path, "decisions/c.md", "---\ntags: [garden]\n---\nThe hedge is cut.\n")
+    for options, count in [
+        (["--tag", "garden"], 3),
+        (["--tags", "garden,pond"], 1),
+        (["--tag", "garden", "--tag", "pond"], 1),
+        (["--type", "decision"], 1),
+        (["--types", "decision,note"], 3),
+        (["--type", "note", "--tag", "#Garden"], 2),
+        ([], 3),
+    ]:
+        found = [
+            [one["provenance"]["file"] for one in as_json(*command, *options)["results"]]
+            for command in (
+                ["search", "hedge", "--root", str(tmp_path)],
+                ["run", "memory:search", "hedge", "--root", str(tmp_path)],
+                ["recall", "hedge", "--root", str(tmp_path)],
+            )
+        ]
+        assert found[0] == found[1] == found[2]
+        assert len(found[0]) == count
+    wrong = failed(1, "search", "hedge", "--root", str(tmp_path), "--type", "decison")
+    assert wrong == failed(1, "recall", "hedge", "--root", str(tmp_path), "--type", "decison")
+
+
+def test_the_filters_of_a_search_have_the_words_of_a_recall():
+    of_recall, of_search = (
+        {one.name: one for one in load(name).params} for name in ("recall", "search")
+    )
+    for name in ("types", "tags"):
+        for words in ("help", "opts", "metavar"):
+            assert getattr(of_search[name], words) == getattr(of_recall[name], words)
+
+
+def test_rename_names_the_title_that_stays(tmp_path):
+    put(tmp_path, "notes/old.md", "# Tulips\n\nPlant them.\n")
+    place = ["--root", str(tmp_path)]
+    said = ok("rename", "old", "bulbs", *place)
+    assert said == (
+        "Renamed: notes/old.md to notes/bulbs.md\n"
+        "Its title is still Tulips; `hedgerow edit` changes it.\n"
+    )
+    assert as_json("rename", "bulbs", "new/bulbs", *place)["title"] == "Tulips"
+    assert "title" not in ok("rename", "bulbs", "other/bulbs", *place)
+    assert "title" not in ok("rename", "bulbs", "Tulips", *place)
 
 
 @pytest.mark.parametrize(

@@ -243,7 +243,10 @@ class TestWriting:
         assert f"decisions/a.md: superseded by {new[1]} since " in done
         assert done.endswith(" Changed decisions/a.md.")
         done = answer(slugs_root, "memory_restore", key="Slugs")
-        assert done == f"decisions/a.md: holds. Changed decisions/a.md, {new[1]}."
+        assert done == (
+            f"decisions/a.md: holds. Changed decisions/a.md, {new[1]}. "
+            f"Removed the marks: superseded by {new[1]}."
+        )
         assert answer(slugs_root, "memory_supersede", old="Slugs", by="Rings").startswith(
             f"decisions/a.md: superseded by {new[1]} since "
         )

@@ -9,7 +9,8 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
-from hedgerow.mcp import build_server
+from hedgerow.errors import InvalidInputError
+from hedgerow.mcp import _TOOLS, build_server
 from hedgerow.memory import MemoryRoots
 from mcp_tools import answer, ask, refusal, text_of
 from memory_doubles import put
@@ -19,6 +20,14 @@ WRITES = [
     "memory_remember", "memory_supersede", "memory_retract", "memory_restore", "memory_edit",
     "memory_wrapup",
 ]  # fmt: skip
+
+
+NUMBERS_AND_FLAGS = [
+    (tool.name, name)
+    for tool in _TOOLS
+    for name, schema in tool.schema()["properties"].items()
+    if schema["type"] in ("integer", "number", "boolean")
+]
 
 
 def listed(root: Path, **options: Any) -> Any:
@@ -152,6 +161,34 @@ class TestArguments:
             [file] = (slugs_root / "notes").glob(f"*-m{at}.md")
             wanted = '["[x","y"]' if tags == "[x, y" else '["x","y"]'
             assert f"tags: {wanted}" in file.read_text()
+
+    @pytest.mark.parametrize(("tool", "name"), NUMBERS_AND_FLAGS)
+    def test_numbers_and_flags_may_be_texts(self, tool: str, name: str) -> None:
+        [one] = [one for one in _TOOLS if one.name == tool]
+        texts = dict.fromkeys(one.schema().get("required", ()), "x")
+        if one.schema()["properties"][name]["type"] == "boolean":
+            values = {"true": True, " True ": True, "false": False, "False": False}
+        else:
+            value = 2 if name == "context" else 40
+            values = {f"{value}": value, f" {value}\n": value}
+        for text, value in values.items():
+            assert one.request(texts | {name: text}, None) == one.request(
+                texts | {name: value}, None
+            )
+
+    @pytest.mark.parametrize("text", ["text", "", "3.5x", "null", "[1]", '"true"', "NaN", "³"])
+    @pytest.mark.parametrize(("tool", "name"), NUMBERS_AND_FLAGS)
+    def test_the_error_of_a_wrong_number_or_flag_names_it(
+        self, tool: str, name: str, text: str
+    ) -> None:
+        [one] = [one for one in _TOOLS if one.name == tool]
+        kind = one.schema()["properties"][name]["type"]
+        takes = {"boolean": "true or false", "integer": "an integer"}[kind]
+        for others in ({}, dict.fromkeys(one.schema().get("required", ()), "x")):
+            with pytest.raises(InvalidInputError) as raised:
+                one.request({**others, name: text}, None)
+            assert raised.value.message.startswith(f"{name} must be {takes}")
+            assert raised.value.message.endswith(f", not {text!r}")
 
     def test_null_is_no_argument(self, slugs_root: Path) -> None:
         found = answer(slugs_root, "memory_recall", query="slugs", limit=None, types=None)

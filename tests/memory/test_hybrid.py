@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hedgerow import HedgerowError, Index, InvalidInputError, MemoryRoot
 from hedgerow.memory import files
 from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
+from model_folders import static_folder
 from prompted_double import Adapter
 
 ANIMALS = {"hedgehog": 0, "urchin": 0, "slug": 1, "snail": 1}
@@ -263,5 +265,48 @@ def test_a_folder_that_is_gone_leaves_keywords(root: MemoryRoot, embedder: str) 
     found = trusted.recall("hedge")
     assert [one.file for one in found] == ["notes/a.md"]
     assert found.notices[0].startswith("Searched by keywords alone: there is no ")
+    said = diagnose(root.path, trust=True).index.message
+    assert (
+        f"Retrieval: hybrid, with {embedder}. Keywords alone are searched while it fails: " in said
+    )
+    assert "there is no " in said
+
+
+@pytest.mark.parametrize(
+    ("embedder", "reason"),
+    [
+        ("static:empty", "the folder .*empty has no usable model: it has no tokenizer.json or vocab.txt"),
+        ("local:nothing", "no .*"),
+        ("ollama:nobody@http://127.0.0.1:9", "http://127.0.0.1:9/.*"),
+        ("model2vec:nobody/none", ".*model2vec.*|the model nobody/none cannot be loaded: it has not been downloaded .*"),
+    ],
+)  # fmt: skip
+def test_doctor_says_that_keywords_alone_are_searched(
+    root: MemoryRoot, monkeypatch: pytest.MonkeyPatch, embedder: str, reason: str
+) -> None:
+    (root.path / "empty").mkdir()
+    monkeypatch.chdir(root.path)
+    put(root.path, "hedgerow.json", json.dumps({"schemaVersion": 1, "embedder": embedder}))
     index = diagnose(root.path, trust=True).index
-    assert "Its model cannot be loaded, because there is no /nowhere" in index.message
+    named = re.escape(embedder).replace("empty", ".*empty")
+    said = f"Retrieval: hybrid, with {named}. Keywords alone are searched while it fails: {reason}."
+    assert re.search(said, index.message)
+    assert index.is_warning
+
+
+def test_doctor_says_that_recall_fails_with_an_invalid_embedder(root: MemoryRoot) -> None:
+    put(root.path, "hedgerow.json", '{"schemaVersion": 1, "embedder": "toy:one"}')
+    said = diagnose(root.path, trust=True).index.message
+    assert "Retrieval: hybrid, with toy:one. Recall fails: " in said
+    with pytest.raises(InvalidInputError) as raised:
+        MemoryRoot.open(root.path, trust=True).recall("x")
+    assert raised.value.message in said
+
+
+def test_doctor_says_hybrid_of_a_model_that_works(root: MemoryRoot, tmp_path: Path) -> None:
+    folder = static_folder(tmp_path / "model")
+    put(
+        root.path, "hedgerow.json", json.dumps({"schemaVersion": 1, "embedder": f"static:{folder}"})
+    )
+    said = diagnose(root.path, trust=True).index.message
+    assert said.endswith(f"Retrieval: hybrid, with static:{folder}.")

@@ -16,6 +16,7 @@ import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow._engine import _Documents
 from hedgerow.memory.links import Marks
+from hedgerow.memory.results import MarkResult
 from hedgerow.memory.times import HOLDS, Validity
 from memory_doubles import put
 
@@ -317,6 +318,43 @@ class TestMarking:
         assert root.validity("old", as_of="2020-01-01").why is None
         assert root.restore("old").changed == ("old.md",)
         assert (root.path / "old.md").read_text() == self.OLD
+
+    def test_restore_names_each_mark_that_it_removes(self, root: MemoryRoot) -> None:
+        put(root.path, "old.md", self.OLD)
+        put(root.path, "new.md", "In August.\n")
+        root.supersede("old", by="new")
+        root.retract("old", "the wrong bed")
+        put(root.path, "newer.md", "---\nsupersedes: old\n---\nIn September.\n")
+        done = root.restore("old")
+        retracted, superseded = done.removed
+        assert (retracted.why, retracted.reason) == ("retracted", "the wrong bed")
+        assert retracted.since is not None
+        assert (superseded.why, superseded.by) == ("superseded", ("new.md", "newer.md"))
+        assert sorted(done.changed) == ["new.md", "newer.md", "old.md"]
+        assert MarkResult.from_dict(done.to_dict()) == done
+        assert root.restore("old").removed == ()
+
+    @pytest.mark.parametrize(
+        ("block", "said"),
+        [
+            ("superseded_by: gone", "superseded by gone"),
+            ("retracted: true", "retracted"),
+            ("retracted: 2026-03-01\nretraction_reason: [a]", "retracted since 2026-03-01"),
+            ("retracted: false", ""),
+            ("valid_until: 2020-01-01", ""),
+        ],
+    )
+    def test_restore_names_marks_written_by_hand(
+        self, root: MemoryRoot, block: str, said: str
+    ) -> None:
+        put(root.path, "old.md", f"---\n{block}\n---\nIn March.\n")
+        assert "; ".join(map(str, root.restore("old").removed)) == said
+
+    def test_restore_names_no_memory_of_another_scope(self, root: MemoryRoot) -> None:
+        put(root.path, "a.md", "---\nscope: {user: ana}\nsuperseded_by: b\n---\nIn March.\n")
+        put(root.path, "b.md", "---\nscope: {user: ben}\nsupersedes: a\n---\nIn August.\n")
+        [removed] = root.scoped(user="ana").restore("a").removed
+        assert (removed.why, removed.by) == ("superseded", ())
 
     def test_restore_tells_what_else_keeps_it_from_holding(self, root: MemoryRoot) -> None:
         put(root.path, "old.md", "---\nvalid_until: 2020-01-01\nretracted: true\n---\ntext\n")

@@ -42,6 +42,28 @@ def text(root: MemoryRoot, file: str) -> str:
     return (root.path / file).read_text()
 
 
+class TestTitle:
+    @pytest.mark.parametrize(
+        ("text", "title"),
+        [
+            ("---\ntitle: Tulips\n---\n# Bulbs\n\nPlant them.\n", "Tulips"),
+            ("# Bulbs\n\nPlant them.\n", "Bulbs"),
+            ("Plant them.\n", None),
+        ],
+    )
+    def test_it_stays_and_is_the_same_everywhere(
+        self, tmp_path: Path, text: str, title: str | None
+    ) -> None:
+        put(tmp_path, "notes/old.md", text)
+        root = MemoryRoot.open(tmp_path)
+        assert root.rename("old", "new").title == title
+        [listed] = root.list().memories
+        assert (listed.file, listed.title or None) == ("notes/new.md", title)
+        assert root.links("new").titles == ({} if title is None else {"notes/new.md": title})
+        assert root.show(title or "new").text == text
+        assert [one.file for one in root.recall("plant")] == ["notes/new.md"]
+
+
 class TestRename:
     def test_links_follow(self, linked: MemoryRoot) -> None:
         before = linked.graph()

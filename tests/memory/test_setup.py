@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,35 @@ class TestNearest:
 
     def test_there_may_be_none(self, tmp_path: Path) -> None:
         assert nearest_root(tmp_path).root is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda root: root.recall("hedge").results,
+        lambda root: root.context("hedge").text,
+        lambda root: root.list().memories,
+        lambda root: root.show("hedge").text,
+        lambda root: root.grep("hedge").matches,
+        lambda root: root.query("all").keys,
+        lambda root: root.links("hedge").nodes,
+        lambda root: root.remember("The pond froze.", title="Pond").file,
+        lambda root: root.retract("hedge").changed,
+        lambda root: root.edit("hedge", "More.", root.show("hedge").digest, append=True).text,
+        lambda root: root.sync().documents,
+        lambda root: root.scoped(user="ana").remember("Otters.", title="Otters").file,
+    ],
+)
+def test_a_call_after_close_opens_the_root_again(
+    root: MemoryRoot, call: Callable[[MemoryRoot], object]
+) -> None:
+    put(root.path, "notes/hedge.md", "The hedge is cut.\n")
+    root.recall("hedge")
+    root.graph()
+    root.close()
+    assert call(root)
+    root.close()
+    root.close()
 
 
 class TestDoctor:

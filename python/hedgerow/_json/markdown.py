@@ -195,8 +195,9 @@ def _marked(_: Request[Any], done: results.MarkResult) -> str:
     wrote = "" if done.written is None else f"Wrote {done.written}. "
     changed = ", ".join(done.changed)
     changed = f"Changed {changed}." if changed else "Nothing had to be changed."
+    removed = f"Removed the marks: {'; '.join(map(str, done.removed))}." if done.removed else ""
     similar = _similar(done.written or "", done.similar)
-    return " ".join(filter(None, [f"{wrote}{done.file}: {state}. {changed}", similar]))
+    return " ".join(filter(None, [f"{wrote}{done.file}: {state}. {changed}", removed, similar]))
 
 
 def _grep(_: Request[Any], found: results.GrepResult) -> str:

@@ -45,9 +45,12 @@ def checked_arguments(record: type[T], given: Mapping[str, Any], *, served: bool
     for name in given:
         if name not in known:
             raise unknown_argument(name, list(known))
-    for one in known.values():
-        if one.is_required and one.name not in given:
-            raise _invalid(f"{one.name} is missing; it is {_wanted(one)}")
+    missing = [one for one in known.values() if one.is_required and one.name not in given]
+    if missing:
+        # The missing text may be in another argument, as in `append="text"`: that one is to be named.
+        for name, value in given.items():
+            checked(value, known[name].type, known[name].field, name)
+        raise _invalid(f"{missing[0].name} is missing; it is {_wanted(missing[0])}")
     if served:
         for name, value in given.items():
             _check_served(value, known[name])

@@ -118,17 +118,21 @@ def search_root(  # noqa: PLR0913 - the options of a search
     text: str,
     limit: int,
     depth: Any,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
     sync: bool,
     explain: bool,
     report: str | None,
 ) -> None:
-    """Search a memory root, as `recall` does, but without filters and heading."""
+    """Search a memory root, as `recall` does, but without heading and with fewer filters."""
     memory = open_memory(NO_ROOT, several=False)
     asked = datetime.now().astimezone()
     found = memory.recall(
         text,
         limit=limit,
         depth=depth,
+        types=types,
+        tags=tags,
         question_date=asked,
         explain=True,
         **syncing(memory, sync=sync),

@@ -422,13 +422,17 @@ def rename(*, key: str, new: str) -> None:
       hedgerow rename "Hedge plan" hedge-2026
       hedgerow rename notes/hedge.md decisions/hedge.md
 
-    KEY is a path, a file name or a title; NEW a path, or a name in the same folder.
+    KEY is a path, a file name or a title; NEW a path, or a name in the same folder. The title of the
+    memory stays as it is in the file.
     """
     with interruptible(f"interrupted: links to it may be changed already; {REPEAT}"):
         done = open_memory(writes=True).rename(key, new)
     if wrote_json(done):
         return
     echo(f"Renamed: {visible(done.file)} to {visible(done.to)}")
+    old, new = Path(done.file).stem, Path(done.to).stem
+    if done.title is not None and new not in {old, done.title}:
+        echo(f"Its title is still {visible(done.title)}; `hedgerow edit` changes it.")
     for file in done.changed:
         echo(f"Changed: {visible(file)}")
     for skip in done.by_hand:
@@ -498,10 +502,12 @@ def retract(*, key: str, reason: str | None) -> None:
 @place_options()
 @json_option
 def restore(*, key: str) -> None:
-    """Undo supersede or retract for the memory KEY, in every file that records it.
+    """Undo supersede and retract for the memory KEY, in every file that records either.
 
     \b
       hedgerow restore findings/slugs.md
+
+    Removes all marks of both, and names each.
     """
     _show_marked(open_memory(writes=True).restore(key))
 
@@ -515,6 +521,8 @@ def _show_marked(done: MarkResult) -> None:
         echo(f"Changed: {visible(file)}")
     if not done.changed and done.written is None:
         echo("Nothing to change: the files say so already.")
+    for mark in done.removed:
+        echo(f"Removed: {visible(str(mark))}")
     echo(f"{visible(done.file)}: {visible(str(done.validity) or 'holds')}")
     if done.written is not None:
         _show_similar(done.written, done.similar)

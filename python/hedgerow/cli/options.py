@@ -255,6 +255,12 @@ def _single(of: Any, field: FieldSpec, word: str) -> dict[str, Any]:
     return {"type": TEXT, "metavar": "WHEN" if is_time else re.sub(r".*-", "", word).upper()}
 
 
+def list_option(name: str, help_text: str, *, section: str) -> Callable[[F], F]:
+    """Add the option of a list as `request_options` does, without importing the request."""
+    names, attributes = _listed(name, ())
+    return option(*names, name, section=section, help=help_text, **attributes)
+
+
 def sync_option(command: F, *, hidden: bool = False) -> F:
     """Add `--no-sync`, which a command gets as `sync`."""
     text = "Read the index as it is, without looking at files."

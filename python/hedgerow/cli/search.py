@@ -18,6 +18,7 @@ from .options import (
     F,
     given_options,
     json_option,
+    list_option,
     option,
     request_options,
     sync_option,
@@ -35,10 +36,22 @@ if TYPE_CHECKING:
 
 
 _OF_A_ROOT = frozenset(
-    {"root", "scope", "shared", "target", "target_url", "remote_url", "depth", "sync"}
+    {
+        "root",
+        "scope",
+        "shared",
+        "target",
+        "target_url",
+        "remote_url",
+        "depth",
+        "sync",
+        "types",
+        "tags",
+    }
 )
 _OF_A_SERVER = ("user", "ca", "insecure_http")
 _OF_A_SEARCH = ("offset", "mode", "group_by", "candidates", "question_date", "asker", "recency")
+_FILTERS = "Filters of a memory root"
 _OF_BOTH = frozenset({"words", "query", "limit", "explain", "report", "as_json"})
 
 
@@ -63,6 +76,8 @@ def _root_options(command: F) -> F:
 @request_options(SearchRequest, "limit", "offset")
 @_root_options
 @filter_options
+@list_option("types", "Only memories of these types.", section=_FILTERS)
+@list_option("tags", "Only memories with all these tags.", section=_FILTERS)
 @alias_option
 @ranking_options
 @option(
@@ -90,6 +105,8 @@ def command(  # noqa: PLR0913 - one argument for each option
     depth: Any,
     sync: bool,
     where: Filters,
+    types: tuple[str, ...],
+    tags: tuple[str, ...],
     explain: bool,
     report: str | None,
     **options: Any,
@@ -125,6 +142,8 @@ def command(  # noqa: PLR0913 - one argument for each option
             text=text,
             limit=limit,
             depth=depth,
+            types=types,
+            tags=tags,
             sync=sync,
             explain=explain,
             report=report,

@@ -9,7 +9,7 @@ from typing import Any
 
 from hedgerow._adapters.local import is_folder
 from hedgerow._checks import AdapterName, checked_adapter_name
-from hedgerow.errors import InvalidInputError
+from hedgerow.errors import HedgerowError, InvalidInputError
 
 from .base import Embedder
 
@@ -99,18 +99,26 @@ def may_be_local(adapter: str, model: str) -> bool:
     return adapter in _ADAPTERS and not sends_texts(adapter) and not is_folder(model)
 
 
-def missing_folder(name: str) -> str | None:
-    """Return the folder or file of the model that an embedder loads from the disk, if there is none.
+def why_unusable(name: str) -> str | None:
+    """Return the reason why the embedder of a name cannot embed now; None if it can.
 
-    None for other embedders, and for an invalid name. Nothing is loaded.
+    Loads the model, and sends one word to a server. Downloads nothing. Raises InvalidInputError for
+    an invalid name, with which a recall fails.
     """
+    named = _checked(name)
+    options = {} if sends_texts(named.adapter) else {"download": False}
     try:
-        named = _checked(name)
-    except InvalidInputError:
-        return None
-    is_local = named.adapter != "local" and not sends_texts(named.adapter)
-    is_place = is_local and (named.adapter in _OF_FOLDERS or is_folder(named.model))
-    return named.model if is_place and not os.path.exists(named.model) else None  # noqa: PTH110 - may not be UTF-8
+        embedder = _adapter(named, **options)
+        try:
+            embedder.embed(["hedgerow"])
+        finally:
+            getattr(embedder, "close", lambda: None)()
+    except HedgerowError as error:
+        # A folder may be on another disk.
+        if isinstance(error, InvalidInputError) and error.code != "path_not_found":
+            raise
+        return error.message
+    return None
 
 
 def what_it_does(name: str) -> tuple[str, str] | None:

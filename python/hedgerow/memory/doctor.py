@@ -18,13 +18,13 @@ from hedgerow._engine import (
     _Documents,
     _is_linked,
 )
-from hedgerow.embedders.by_name import missing_folder
-from hedgerow.errors import HedgerowError, IndexFileError
+from hedgerow.embedders.by_name import why_unusable
+from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived, identity_of, is_mended_by_sync
-from .documents import read_documents, unread, unused_pattern
+from .documents import conflict_copies, read_documents, unread, unused_pattern
 from .installing.tools import configured_file
 from .links import without_attachments
 from .names import DERIVED
@@ -190,13 +190,16 @@ def _index(root: MemoryRoot | None) -> tuple[Check, tuple[PassedBy, ...]]:
 
 
 def _retrieval(root: MemoryRoot) -> str:
-    """Return how memories are found, and the folder of a model that is missing."""
+    """Return how memories are found, and why by keywords alone if the embedder cannot be used."""
     how = f"Retrieval: {root.retrieval}."
     name = root._config().embedder  # noqa: SLF001 - of the same package
-    missing = None if name is None else missing_folder(name)
-    if missing is None:
+    if name is None:
         return how
-    return f"{how} Its model cannot be loaded, because there is no {missing}: keywords alone are searched."
+    try:
+        why = why_unusable(name)
+    except InvalidInputError as error:
+        return f"{how} Recall fails: {error.message}."
+    return how if why is None else f"{how} Keywords alone are searched while it fails: {why}."
 
 
 def _broken(root: MemoryRoot) -> list[str]:
@@ -238,6 +241,7 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check, Check]:
     problems = [*unread(documents), *starmap(Skip, documents.problems())]
     problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
     problems += starmap(Skip, documents.several_successors(micros_of(now())))
+    problems += conflict_copies(documents.paths)
     broken = without_attachments(documents.unresolved_links(), derived.source_root)
     return _links(broken), _edges(derived, documents), _files(problems)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, starmap
 from pathlib import Path
 from typing import Any
 
 from hedgerow._engine import (
     FrontMatter,
+    _conflict_copies,
     _days_in_name,
     _Documents,
     _first_heading,
@@ -110,6 +111,14 @@ def unused_pattern(pattern: str) -> str:
         f"{said} takes nothing back: it must come after the pattern that excludes a file, and no folder above "
         "the file may be excluded (Private/* excludes the files of Private, and Private/ the folder)"
     )
+
+
+def conflict_copies(files: Sequence[str]) -> list[Skip]:
+    """Return the conflict copies of sync programs among files, each with the advice to merge it."""
+    # Of each recall, and the names of all copies have this part.
+    if "onflict" not in "\n".join(files):
+        return []
+    return list(starmap(Skip, _conflict_copies(files)))
 
 
 CONFLICT = "git_conflict"

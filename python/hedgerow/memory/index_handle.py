@@ -52,7 +52,7 @@ from .derived import (
     is_mended_by_sync,
     is_of_no_use,
 )
-from .documents import CODES, notices_of
+from .documents import CODES, conflict_copies, notices_of
 from .names import check_types
 from .note import now
 from .operations import ContextRequest, GrepRequest, RecallOptions, RecallRequest
@@ -296,8 +296,9 @@ class OpenedIndex:
         if done.problem is not None:
             notices.append(done.problem)
         notices += done.divided
+        files = [one.file for one in results]
+        notices += map(str, conflict_copies(files))
         if unreadable:
-            files = [one.file for one in results]
             filtered, whole = bool(done.wanted), not scope
             notices += notices_of(unreadable, files, filtered=filtered, whole=whole)
         # Nobody knows whose a file is that cannot be read.

@@ -15,19 +15,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hedgerow._engine import FrontMatter, Index, _FileColumns, _links_in_fields, _Marks, _Names
+from hedgerow._engine import (
+    FrontMatter,
+    Index,
+    _FileColumns,
+    _is_retracted,
+    _links_in_fields,
+    _Marks,
+    _Names,
+)
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import files, note
 from .derived import Derived
 from .documents import Document, parse_document
-from .edit import Change, ListItems, planned
+from .edit import Change, ListItems, data_of, planned
 from .files import locked
 from .names import DERIVED
 from .operations import LinkRequest
 from .root_files import NodeState
 from .scope import Scope
-from .times import HOLDS, Validity, micros_of
+from .times import HOLDS, Validity, micros_of, parse_time
 
 RELATIONS: tuple[str, ...] = (
     "related",
@@ -268,15 +276,32 @@ def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
         return _written(derived, {path: Change(fields=fields)})
 
 
-def restore(derived: Derived, state: NodeState, path: str, news: Sequence[str]) -> list[str]:
-    """Remove the marks by which a memory is retracted or superseded, there and in `news`."""
+def restore(
+    derived: Derived, state: NodeState, path: str, news: Sequence[str]
+) -> tuple[list[str], list[Validity]]:
+    """Remove the marks by which a memory is retracted or superseded, there and in `news`.
+
+    Returns the files that were changed, and what each kind of mark said.
+    """
     changes = {path: Change(removed=(RETRACTED, REASON, SUPERSEDED_BY))}
     for new in news:
         if new in state.nodes:
             leads = leads_of(state, new, path, SUPERSEDES)
             changes[new] = Change([ListItems(SUPERSEDES, drop=leads, removes_empty=True)])
     with locked(derived.lock):
-        return _written(derived, changes)
+        before = data_of(derived, path)
+        changed = _written(derived, changes)
+    return changed, list(_ended(parse_document(path, before).metadata, news))
+
+
+def _ended(fields: Mapping[str, Any], news: Sequence[str]) -> Iterator[Validity]:
+    """Yield what the front matter of a memory says of its end, with the memories that supersede it."""
+    if _is_retracted(fields.get(RETRACTED)):
+        reason = fields.get(REASON)
+        said = note.one_line(reason) if isinstance(reason, str) else None
+        yield Validity("retracted", parse_time(fields.get(RETRACTED)), reason=said or None)
+    if news or fields.get(SUPERSEDED_BY):
+        yield Validity("superseded", by=tuple(news))
 
 
 def _written(derived: Derived, changes: Mapping[str, Change]) -> list[str]:

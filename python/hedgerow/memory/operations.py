@@ -527,10 +527,10 @@ class RetractRequest(Request[MarkResult]):
 
 @dataclass(frozen=True)
 class RestoreRequest(Request[MarkResult]):
-    """Remove the marks by which a memory is retracted or superseded, from all files with one.
+    """Remove the marks by which a memory is retracted and superseded, from all files with one.
 
-    The `validity` of the result says whether it holds now: it may still have a `valid_until` of its own.
-    Raises as `link` does.
+    `removed` of the result has what they said, and `validity` whether the memory holds now: it may
+    still have a `valid_until` of its own. Raises as `link` does.
     """
 
     operation = Operation("restore", "restore", writes=True)

@@ -202,6 +202,7 @@ LINT_RULES: dict[str, str] = {
     "git-conflict": "a memory with a conflict that git left in it",
     "front-matter": "front matter of which only a part can be read",
     "conflict-in-code": "code with the marks of a git conflict, which may be an example",
+    "conflict-copy": "a second version of a memory, which a sync program kept",
     "page-sources": "a page that does not name its sources",
     "stale-page": "a page older than memories about its topic",
     "duplicate-title": "findings or decisions with the same title",

@@ -563,7 +563,8 @@ class MarkResult(Result):
     """A memory that was marked: its root, its path, the files that were changed, its validity.
 
     `written` is the memory that was written to supersede it, or None, and `similar` that of
-    `RememberResult`. Paths are below the indexed folder.
+    `RememberResult`. `removed` has the marks that `restore` removed: retracted, with time and reason,
+    and superseded, with the memories that superseded it. Paths are below the indexed folder.
     """
 
     root: str
@@ -572,6 +573,7 @@ class MarkResult(Result):
     validity: Validity
     written: str | None = None
     similar: Similar = ()
+    removed: Annotated[tuple[Validity, ...], Field(omit_default=True)] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -579,7 +581,7 @@ class RenameResult(Result):
     """A memory that was renamed: its old and its new path, and the files whose links were changed.
 
     `by_hand` are files with links to it that were left as they are, and files that cannot be read, each
-    with the reason.
+    with the reason. `title` is its title, which a rename does not change; None without one.
     """
 
     root: str
@@ -587,6 +589,7 @@ class RenameResult(Result):
     to: str
     changed: tuple[str, ...]
     by_hand: Unreadable
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,7 +267,10 @@ class MemoryRoot(RootOperations):
         return view
 
     def close(self) -> None:
-        """Close index, store and embedder; the next call opens them again."""
+        """Close index, store, embedder and watch, to free their files and connections.
+
+        The root stays usable, and so do its scoped views: the next call of any method opens them again.
+        """
         self._opened.close()
         self._check.files.close_store()
         self._check.close()
@@ -520,8 +523,8 @@ class MemoryRoot(RootOperations):
             session.derived, session.nodes(), path, new, session.visible(self._scope.own)
         )
         with after_writing(f"{new}, renamed from {path}"):
-            self._session().nodes()
-        return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand))
+            title = self._session().titles([new]).get(new)
+        return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand), title)
 
     def _supersede(self, request: SupersedeRequest) -> MarkResult:
         from .remembering import (  # noqa: PLC0415 - slow to import
@@ -554,7 +557,8 @@ class MemoryRoot(RootOperations):
         news = [
             one for one in marks.said_to_supersede(path) if self._scope.own.has(marks.scope(one))
         ]
-        return self._marked(session, path, restore(session.derived, session.nodes(), path, news))
+        changed, removed = restore(session.derived, session.nodes(), path, news)
+        return replace(self._marked(session, path, changed), removed=tuple(removed))
 
     def _marked(
         self, session: Session, path: str, changed: list[str], written: str | None = None

@@ -147,7 +147,7 @@ class MemoryRoots(RootOperations):
         return (_reopened, (self._roots, self._options))
 
     def close(self) -> None:
-        """Close all roots; the next call opens them again."""
+        """Close all roots, as `MemoryRoot.close` does. They stay usable: the next call opens them again."""
         for root in (*self._roots, self._joint):
             root.close()
 

@@ -4,6 +4,7 @@ pub mod about;
 pub mod chunks;
 pub mod columns;
 pub mod conflict;
+pub mod conflict_copies;
 pub mod day_format;
 pub mod document;
 pub mod documents;

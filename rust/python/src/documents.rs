@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_graph::graph::EdgeInput;
+use hedgerow_memory::conflict_copies::conflict_copies;
 use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::documents::audit::audit;
 use hedgerow_memory::documents::lint::lint;
@@ -333,6 +334,13 @@ fn reporting<T: Send>(
 
 /// The number of a file that cannot be read, and the reason.
 type Unread = (usize, String);
+
+/// Return the conflict copies of sync programs among the files of a root, in the given order.
+#[pyfunction]
+pub fn _conflict_copies(paths: Vec<Text>) -> Vec<SkipTuple> {
+    let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
+    conflict_copies(&paths).iter().map(tuple_of).collect()
+}
 
 /// Return the numbers of the files that have any of the texts, of those that cannot be read, with the reason, and of those
 /// that are not read. With `limits`, these are files of more bytes than the first limit, and the largest ones if all files

@@ -134,6 +134,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ranking::query_tokens, module)?,
         wrap_pyfunction!(ranking::trigrams, module)?,
         wrap_pyfunction!(ranking::slug_text, module)?,
+        wrap_pyfunction!(documents::_conflict_copies, module)?,
         wrap_pyfunction!(documents::_files_with, module)?,
         wrap_pyfunction!(documents::_topic_words, module)?,
         wrap_pyfunction!(documents::_compare, module)?,

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::selection::{Occurrences, Selection, searchable, telling_words, topic_words};
 use super::{DAY, Documents, StoredDocument};
 use crate::conflict::fenced_conflict_line;
+use crate::conflict_copies::conflict_copies;
 use crate::field_links::stated_links;
 use crate::marks::{Validity, Why, several_successors as successors_sentence};
 use crate::parallel;
@@ -83,6 +84,7 @@ pub fn lint(documents: &Documents, selection: &Selection, now: i64) -> Result<Li
     let mut findings = Vec::new();
     problems(&chosen, &mut findings);
     fenced_conflicts(&chosen, &mut findings);
+    copies_of_sync_programs(&chosen, documents, &mut findings);
     pages_without_sources(&pages, &mut findings);
     stale_pages(&pages, documents, &texts, &mut findings);
     interrupt::check()?;
@@ -125,6 +127,22 @@ fn fenced_conflicts(chosen: &[&StoredDocument], findings: &mut Vec<Finding>) {
                 " line {line}: its code has the marks of a git conflict; keep one version if they are no example"
             );
             findings.push(Finding::new("conflict-in-code", &document.path, said));
+        }
+    }
+}
+
+/// Conflict copies among the chosen memories.
+fn copies_of_sync_programs(
+    chosen: &[&StoredDocument],
+    documents: &Documents,
+    findings: &mut Vec<Finding>,
+) {
+    let all: Vec<&str> = documents.files.iter().map(|one| &*one.path).collect();
+    let chosen: HashSet<&str> = chosen.iter().map(|one| &*one.path).collect();
+    for skip in conflict_copies(&all) {
+        if chosen.contains(&*skip.path) {
+            let said = format!(": {}", skip.reason);
+            findings.push(Finding::new("conflict-copy", &skip.path, said));
         }
     }
 }
