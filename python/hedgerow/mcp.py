@@ -240,6 +240,7 @@ _TOOLS = (
             "allow_secret",
         ),
         {
+            "title": "One line on its subject",
             "on_duplicate": "supersede: replace the most similar memory",
             "valid_until": "A date, or an age such as 30d",
             "stale_after": "When to review it",

@@ -114,10 +114,7 @@ def test_prompts_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     ok("index", "--reembed", "--db", "n.db", "--embedder", NAMED, "--document-prompt", "text: ")
     assert Encoder.texts[0].startswith("text: Hedges")
     message = failed(1, "search", "winter", "--db", "n.db", "--embedder", NAMED)
-    assert (
-        "give document_prompt='text: ' to the embedder, on the command line --document-prompt"
-        in (message)
-    )
+    assert "give the embedder that prompt: --document-prompt 'text: '" in message
     named = ("--embedder", NAMED, "--document-prompt", "text: ")
     assert as_json("search", "winter", "--db", "n.db", *named)["trace"]["mode"] == "hybrid"
     assert as_json("search", "winter", "--db", "n.db")["trace"]["mode"] == "hybrid"

@@ -6,6 +6,7 @@ use hedgerow_engine::index::Hit;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
+use crate::json;
 use crate::value::{self, Argument};
 
 /// A document as one ranking knows it, to be fused with others (spec/retrieval.md, "Fusion").
@@ -137,7 +138,7 @@ impl PyCandidate {
     /// The metadata, as a new dict.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        value::dict(py, &self.0.metadata)
+        json::dict(py, &self.0.metadata)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

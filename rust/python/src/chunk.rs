@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyMapping, PyString, PyTuple, PyType};
 
 use crate::errors;
 use crate::fields::Fields;
+use crate::json;
 use crate::value::{self, Argument};
 use crate::vector;
 
@@ -115,7 +116,7 @@ impl PyChunk {
     /// The metadata, as a new dict.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        value::dict(py, &self.0.metadata)
+        json::dict(py, &self.0.metadata)
     }
 
     /// The position among the chunks of its path.
@@ -156,7 +157,7 @@ impl PyChunk {
         dict.set_item("summary", summary)?;
         dict.set_item("tags", tags)?;
         dict.set_item("content", content)?;
-        dict.set_item("metadata", value::dict(py, metadata)?)?;
+        dict.set_item("metadata", json::dict(py, metadata)?)?;
         dict.set_item("embedding", embedding)?;
         Ok(dict)
     }

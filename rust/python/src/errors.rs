@@ -7,7 +7,7 @@ use hedgerow_engine::{Error, ErrorCode, ErrorKind, Fix, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::{calling, interrupt, value};
+use crate::{calling, interrupt, json};
 
 /// Call the engine; an error or a panic becomes an exception.
 ///
@@ -117,7 +117,7 @@ fn instantiate(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 pub fn fix<'py>(py: Python<'py>, fix: &Fix) -> PyResult<Bound<'py, PyAny>> {
     let arguments = PyDict::new(py);
     for (name, value) in &fix.arguments {
-        arguments.set_item(name, value::json(py, value)?)?;
+        arguments.set_item(name, json::value(py, value)?)?;
     }
     let class = py.import("hedgerow.errors")?.getattr("Fix")?;
     class.call1((fix.does, fix.operation, arguments))

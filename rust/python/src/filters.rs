@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyMapping, PyString, PyTuple, PyType};
 use serde_json::Map;
 
 use crate::errors;
+use crate::json;
 use crate::value::{self, Argument};
 
 /// The key that `after` and `before` compare by default.
@@ -120,14 +121,14 @@ impl PyFilters {
     /// The metadata, as a new dict.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        value::dict(py, &self.filters.metadata)
+        json::dict(py, &self.filters.metadata)
     }
 
     /// The conditions with operators, as a new dict; a date in it is `{"$date": text}`.
     #[getter]
     fn r#where<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match &self.filters.wanted {
-            Some(wanted) => value::dict(py, wanted.source()),
+            Some(wanted) => json::dict(py, wanted.source()),
             None => Ok(PyDict::new(py)),
         }
     }
@@ -285,7 +286,7 @@ fn refuse_misspelled(key: &Bound<'_, PyAny>) -> PyResult<()> {
     let Ok(key) = key.extract::<&str>() else {
         return Ok(());
     };
-    let meant = nearest(key, LONG).filter(|_| !key.contains('.'));
+    let meant = nearest(key, LONG).filter(|meant| !key.contains('.') && !meant.starts_with(key));
     match meant {
         Some(meant) => Err(field("filters").error(&format!(
             "has no key {key:?}; did you mean {meant:?}? For a key of the metadata write \

@@ -9,6 +9,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::calling;
 use crate::chunk;
+use crate::json;
 use crate::text::Text;
 use crate::value;
 
@@ -120,7 +121,7 @@ impl PyHit {
     /// The chunk's metadata, as a new dict.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        value::dict(py, &self.hit.metadata)
+        json::dict(py, &self.hit.metadata)
     }
 
     /// The score that orders hits; higher is better.
@@ -153,7 +154,7 @@ impl PyHit {
     fn explanation<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let explanation = self.explanation.as_ref();
         explanation
-            .map(|explanation| value::dict(py, &explanation.to_json()))
+            .map(|explanation| json::dict(py, &explanation.to_json()))
             .transpose()
     }
 
@@ -228,7 +229,7 @@ impl PyHit {
         let Self { hit, explanation } = slf.get();
         let explanation = explanation.as_ref().map(serde_json::to_string);
         let texts = [&hit.id, &hit.path, &hit.title, &hit.summary, &hit.content];
-        let metadata = value::dict(slf.py(), &hit.metadata)?;
+        let metadata = json::dict(slf.py(), &hit.metadata)?;
         let state = (
             texts.map(Clone::clone),
             hit.ordinal,

@@ -16,6 +16,7 @@ use pyo3::types::{PyDict, PyTuple};
 use serde_json::Value;
 
 use crate::chunk::PyChunk;
+use crate::json;
 use crate::text::Text;
 use crate::value::{self, Argument};
 use crate::{calling, errors};
@@ -107,7 +108,7 @@ impl PyFrontMatter {
     fn fields(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let fields = self
             .fields
-            .get_or_try_init(py, || value::dict(py, &self.read.fields).map(Bound::unbind))?;
+            .get_or_try_init(py, || json::dict(py, &self.read.fields).map(Bound::unbind))?;
         Ok(fields.clone_ref(py))
     }
 
@@ -153,7 +154,7 @@ impl PyFrontMatter {
     /// Without the title, tags and summary, which are fields of the chunk.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        value::dict(py, &self.read.metadata())
+        json::dict(py, &self.read.metadata())
     }
 
     /// Return all fields as plain JSON, with the items of lists as text.
@@ -161,7 +162,7 @@ impl PyFrontMatter {
     /// A short block with aliases can expand to a large value: one of too many parts, or nested too
     /// deep, is left out.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        value::dict(py, &self.read.to_json())
+        json::dict(py, &self.read.to_json())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -376,7 +377,7 @@ pub fn _changed_front_matter(
         .map(|(_, _, drop, _)| {
             move |item: &Value| {
                 let dropped = drop.as_ref().map_or(Ok(false), |drop| {
-                    drop.call1((value::json(py, item)?,))?.is_truthy()
+                    drop.call1((json::value(py, item)?,))?.is_truthy()
                 });
                 dropped.unwrap_or_else(|error| {
                     failure.replace(Some(error));

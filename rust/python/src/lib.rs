@@ -36,6 +36,7 @@ mod index_calls;
 mod index_options;
 mod ingest;
 mod interrupt;
+mod json;
 mod linked;
 mod marks;
 mod name;

@@ -24,11 +24,11 @@ use crate::folder::{SkipTuple, tuple_of};
 use crate::found::PyFound;
 use crate::index::PyIndex;
 use crate::interrupt;
+use crate::json;
 use crate::marks::{PyMarks, validity};
 use crate::search_options::{DatedQuery, Embedded, PySearchOptions, embedded};
 use crate::searcher::{PySearcher, PyStop};
 use crate::text::Text;
-use crate::value;
 
 /// The distinct lower-case tokens of a query, without stop words and single letters.
 #[pyfunction]
@@ -394,7 +394,7 @@ fn result<'py>(py: Python<'py>, one: &RecallHit) -> PyResult<Bound<'py, PyTuple>
         &one.texts.path,
         one.lines,
         session_id(&front_matter),
-        value::dict(py, &front_matter)?,
+        json::dict(py, &front_matter)?,
         parts,
         &one.bucket,
         validity(py, &one.validity)?,

@@ -22,11 +22,12 @@ use crate::aliases::Aliases;
 use crate::chunk::PyChunk;
 use crate::errors;
 use crate::found::PyFound;
+use crate::json;
 use crate::search_options::{DatedQuery, Embedded, PySearchOptions, embedded};
 use crate::search_target::{SearchTarget, State};
 use crate::source::Source;
 use crate::text::Text;
-use crate::value::{self, Argument};
+use crate::value::Argument;
 use crate::{calling, compile, interrupt, notices};
 
 /// Ends running calls, from any thread.
@@ -165,7 +166,7 @@ impl PySearcher {
         fields.set_item("vectors", found.vectors)?;
         fields.set_item("rank", found.rank)?;
         let explanation = found.explanation.map(|found| found.to_json());
-        let explanation = explanation.map(|found| value::dict(py, &found));
+        let explanation = explanation.map(|found| json::dict(py, &found));
         fields.set_item("explanation", explanation.transpose()?)?;
         Ok(fields)
     }

@@ -7,9 +7,7 @@ use std::path::PathBuf;
 use hedgerow_engine::ErrorCode;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple,
-};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyMapping, PySequence, PyString, PyTuple};
 use serde_json::{Map, Number, Value};
 
 use crate::errors;
@@ -392,34 +390,6 @@ fn date_type(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 /// A date as ISO 8601 writes it.
 fn iso(date: &Bound<'_, PyAny>) -> PyResult<String> {
     date.call_method0("isoformat")?.extract()
-}
-
-/// A JSON object as a new `dict`.
-pub fn dict<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    for (key, value) in map {
-        dict.set_item(key, json(py, value)?)?;
-    }
-    Ok(dict)
-}
-
-/// A JSON value as a Python object.
-pub fn json<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value {
-        Value::Null => py.None().into_bound(py),
-        Value::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
-        Value::String(text) => PyString::new(py, text).into_any(),
-        Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
-            (Some(number), _, _) => number.into_pyobject(py)?.into_any(),
-            (_, Some(number), _) => number.into_pyobject(py)?.into_any(),
-            (_, _, number) => number.into_pyobject(py)?.into_any(),
-        },
-        Value::Array(values) => {
-            let values = values.iter().map(|value| json(py, value));
-            PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any()
-        }
-        Value::Object(map) => dict(py, map)?.into_any(),
-    })
 }
 
 /// The error that a state of pickle was not written by us.

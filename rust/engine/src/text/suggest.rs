@@ -26,7 +26,8 @@ pub fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Opti
             lower.chars().next() != first,
             known,
         );
-        (distance <= most || is_longer).then_some(rank)
+        // A word of one letter is no edit of another.
+        ((distance <= most && distance < length) || is_longer).then_some(rank)
     };
     known.into_iter().filter_map(near).min().map(|rank| rank.3)
 }
@@ -37,7 +38,9 @@ mod tests {
 
     #[test]
     fn near_words_are_found() {
-        let known = ["type", "limit", "weight", "all", "age", "sort", "link-add"];
+        let known = [
+            "type", "limit", "weight", "all", "age", "sort", "link-add", "a",
+        ];
         for (word, expected) in [
             ("typ", Some("type")),
             ("limt", Some("limit")),
@@ -48,6 +51,7 @@ mod tests {
             ("Weight", Some("weight")),
             ("link", Some("link-add")),
             ("x", None),
+            ("b", None),
             ("nothing", None),
         ] {
             assert_eq!(nearest(word, known), expected, "{word}");
