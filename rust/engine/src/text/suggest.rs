@@ -51,12 +51,12 @@ mod tests {
             ("Weight", Some("weight")),
             ("link", Some("link-add")),
             ("x", None),
-            ("b", None),
             ("nothing", None),
         ] {
             assert_eq!(nearest(word, known), expected, "{word}");
         }
         assert_eq!(nearest("at", ["it", "ab", "ax"]), Some("ab"));
+        assert_eq!(nearest("b", ["a"]), None);
         assert_eq!(
             nearest("hedge", ["hedgerows", "hedgehogs", "hedgy"]),
             Some("hedgy")
