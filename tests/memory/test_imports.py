@@ -54,6 +54,41 @@ class TestForms:
         edges = {(one[0], one[1]) for one in root.graph().edges}
         assert edges == {("notes/Hedge.md", "notes/Projects/Slugs.md")}
 
+    @pytest.mark.parametrize("name", ["obsidian", "basic-memory"])
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"---\r\ntitle: A\r\n---\r\nPears.\r\nMore.\r\n",
+            b"Pears.\r\nMore.",
+            b"\xef\xbb\xbf---\r\ntitle: A\r\n---\r\nPears.\r\n",
+            b"\xef\xbb\xbfPears.\n",
+            b"---\ntitle: A\n---\nPears.\r\nMore.\n",
+            b"---\r\nbad: [x\r\n---\r\nPears.\r\n",
+            b'+++\r\ntitle = "A"\r\n+++\r\nPears.\r\n',
+            b'+++\ntitle = "A"\n+++\nPears.',
+            b"---\nPears.\n",
+            b"---\n\xc2\xa0title: A\ntags:\xc2\xa0[x]\n---\nPears.\n",
+            b"Pears.\rMore.\r",
+        ],
+    )
+    def test_all_bytes_of_a_note_stay(
+        self, root: MemoryRoot, name: str, data: bytes, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        vault = tmp_path_factory.mktemp("vault")
+        (vault / "a.md").write_bytes(data)
+        done = moved(root, name, vault)
+        assert ([one.action for one in done.memories], skipped(done)) == (["new"], [])
+        written = (root.path / "notes/a.md").read_bytes()
+        lines = written.splitlines(keepends=True)
+        bare = b"".join(one for one in lines if not one.startswith(b"import_"))
+        assert data in {bare, bare.replace(b"---\n---\n", b"").replace(b"---\r\n---\r\n", b"")}
+        assert len({one.endswith(b"\r\n") for one in lines[:2]}) == 1
+        assert [hit.file for hit in root.recall("pears")] == ["notes/a.md"]
+        assert [one.action for one in moved(root, name, vault).memories] == ["unchanged"]
+        (vault / "a.md").write_bytes(data + b" And quinces.\n")
+        assert [one.action for one in moved(root, name, vault).memories] == ["changed"]
+        assert (root.path / "notes/a.md").read_bytes().endswith(data[-6:] + b" And quinces.\n")
+
     def test_relations_of_basic_memory_become_links(self, root: MemoryRoot) -> None:
         done = moved(root, "basic-memory")
         assert done.memories[0].file == "decisions/decisions/no-pellets.md"

@@ -62,7 +62,7 @@ class TestInit:
         assert raised.value.code == "root_too_new"
         assert [path.name for path in tmp_path.iterdir()] == [name]
 
-    @pytest.mark.parametrize("line", [".hedgerow", "  .hedgerow/  "])
+    @pytest.mark.parametrize("line", [".hedgerow", "  .hedgerow/  ", "/.hedgerow/", "**/.hedgerow"])
     def test_an_ignore_file_that_knows_stays(self, tmp_path: Path, line: str) -> None:
         put(tmp_path, ".gitignore", f"x\n{line}\n")
         assert not MemoryRoot.initialize(tmp_path).gitignore_updated
@@ -72,8 +72,52 @@ class TestInit:
         (tmp_path / ".gitignore").write_bytes(b"caf\xe9\r\n")
         assert MemoryRoot.initialize(tmp_path).gitignore_updated
         assert (tmp_path / ".gitignore").read_bytes() == (
-            b"caf\xe9\r\n# hedgerow derived state\n.hedgerow/\n"
+            b"caf\xe9\r\n# hedgerow derived state\r\n.hedgerow/\r\n"
         )
+
+    @pytest.mark.parametrize(
+        ("old", "added"),
+        [
+            (b"a\r\nb\r\n", b"# hedgerow derived state\r\n.hedgerow/\r\n"),
+            (b"a\r\nb", b"\r\n# hedgerow derived state\r\n.hedgerow/\r\n"),
+            (b"a\r\nb\nc\n", b"# hedgerow derived state\n.hedgerow/\n"),
+            (b"a", b"\n# hedgerow derived state\n.hedgerow/\n"),
+            (b"\xef\xbb\xbfa\r\n", b"# hedgerow derived state\r\n.hedgerow/\r\n"),
+            (b"", b"# hedgerow derived state\n.hedgerow/\n"),
+        ],
+    )
+    def test_an_ignore_file_keeps_its_line_ends(
+        self, tmp_path: Path, old: bytes, added: bytes
+    ) -> None:
+        (tmp_path / ".gitignore").write_bytes(old)
+        assert MemoryRoot.initialize(tmp_path).gitignore_updated
+        assert (tmp_path / ".gitignore").read_bytes() == old + added
+
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+    @pytest.mark.parametrize("tail", [b"", b"\0"])
+    def test_an_ignore_file_that_git_cannot_read_is_an_error(
+        self, tmp_path: Path, encoding: str, tail: bytes
+    ) -> None:
+        old = "\ufeff".encode("utf-16-be") * (encoding == "utf-16-be") + "x\r\n".encode(encoding)
+        (tmp_path / ".gitignore").write_bytes(old + tail)
+        with pytest.raises(
+            HedgerowError, match=r"\.gitignore was not changed: it is UTF-16"
+        ) as raised:
+            MemoryRoot.initialize(tmp_path)
+        assert raised.value.code == "root_io"
+        assert [path.name for path in tmp_path.iterdir()] == [".gitignore"]
+        assert (tmp_path / ".gitignore").read_bytes() == old + tail
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+    def test_a_setting_keeps_the_form_of_the_configuration(
+        self, tmp_path: Path, encoding: str
+    ) -> None:
+        text = json.dumps({"schemaVersion": 1, "note": "é"}, indent=2).replace("\n", "\r\n")
+        (tmp_path / "hedgerow.json").write_bytes(text.encode(encoding))
+        MemoryRoot.initialize(tmp_path, vault=False, embedder="ollama:x")
+        new = (tmp_path / "hedgerow.json").read_bytes().decode(encoding)
+        assert new.count("\n") == new.count("\r\n") == 5
+        assert json.loads(new) == {"schemaVersion": 1, "note": "é", "embedder": "ollama:x"}
 
     @pytest.mark.parametrize("name", [".gitignore", "hedgerow.json"])
     def test_a_linked_file_stays_a_link(self, tmp_path: Path, name: str) -> None:

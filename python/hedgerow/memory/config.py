@@ -31,6 +31,7 @@ from .names import (
     folder_for_notes,
     repository_of,
 )
+from .text_format import decode_text
 from .trust import Choices, TrustRequest
 
 if TYPE_CHECKING:
@@ -515,17 +516,17 @@ def initialize(
     tool = detect_vault(root) if kept is None else kept.vault
     if tool is None and vault:
         tool = "obsidian"
-    if tool is None:
-        folders = tuple(DIRECTORIES.values())
-        for folder in folders:
-            with files.system_errors("make", root / folder):
-                (root / folder).mkdir(exist_ok=True)
-    else:
-        folders = (folder_for_notes(root, tool),)
-        with files.system_errors("make", root / DERIVED):
-            (root / DERIVED).mkdir(exist_ok=True)
-    is_ignorable = tool is None or repository_of(root) is not None
-    ignored = is_ignorable and _ignore_derived(root / ".gitignore")
+    ignore = root / ".gitignore"
+    new_ignore = old_ignore = None
+    if tool is None or repository_of(root) is not None:
+        old_ignore = _bytes_of(ignore)
+        new_ignore = _with_ignored(ignore, old_ignore or b"")
+    folders = (folder_for_notes(root, tool),) if tool else tuple(DIRECTORIES.values())
+    for folder in (DERIVED,) if tool else folders:
+        with files.system_errors("make", root / folder):
+            (root / folder).mkdir(exist_ok=True)
+    if new_ignore is not None and new_ignore != old_ignore:
+        files.update(ignore, new_ignore, expected=old_ignore, root=root)
     name = CONFIG if kept is None else kept.file or CONFIG
     if kept is None:
         data = _bytes_of(root / CONFIG)
@@ -539,7 +540,7 @@ def initialize(
         schema_version=SCHEMA_VERSION if kept is None else kept.schema_version,
         config_created=kept is None,
         memory_dirs=folders,
-        gitignore_updated=ignored,
+        gitignore_updated=new_ignore != old_ignore,
         vault=tool,
     )
 
@@ -577,22 +578,31 @@ def _write_setting(file: Path, key: str, setting: str, root: Path) -> None:
     data = _bytes_of(file) or b"{}"
     value = json.loads(data)
     if value.get(key) != setting:
+        _, form = decode_text(data)
         text = json.dumps({**value, key: setting}, indent=2, ensure_ascii=False) + "\n"
-        files.update(file, text.encode(), expected=data, root=root)
+        files.update(file, form.encode(form.lines(text)), expected=data, root=root)
 
 
-def _ignore_derived(file: Path) -> bool:
-    """Add the derived folder to `.gitignore` unless a line has it already."""
-    old = _bytes_of(file)
-    data = old or b""
-    names = {DERIVED.encode(), f"{DERIVED}/".encode()}
-    if any(line.strip() in names for line in data.splitlines()):
-        return False
-    if data and not data.endswith(b"\n"):
-        data += b"\n"
-    data += f"{_IGNORE_COMMENT}\n{DERIVED}/\n".encode()
-    files.update(file, data, expected=old, root=file.parent)
-    return True
+def _with_ignored(file: Path, data: bytes) -> bytes:
+    """Return `.gitignore` with a line for the derived folder, unless it has one.
+
+    Raises HedgerowError (`root_io`) for UTF-16, in which git reads no line.
+    """
+    try:
+        text, form = decode_text(data, strict=False)
+        is_readable = not form.is_utf16
+    except UnicodeDecodeError:
+        is_readable = False
+    if not is_readable:
+        raise HedgerowError(
+            f"{file} was not changed: it is UTF-16, which git does not read; save it as UTF-8",
+            code="root_io",
+            path=file,
+        )
+    if any(line.strip().removeprefix("**/").strip("/") == DERIVED for line in text.splitlines()):
+        return data
+    end = "" if not text or text.endswith("\n") else "\n"
+    return form.encode(text + form.lines(f"{end}{_IGNORE_COMMENT}\n{DERIVED}/\n"))
 
 
 def _bytes_of(file: Path) -> bytes | None:

@@ -21,7 +21,14 @@ from typing import IO, Any
 from hedgerow._checks import checked_text
 from hedgerow._times import utc
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, list_folder, read_bytes
+from hedgerow.ingest.source import (
+    Skip,
+    Source,
+    UnreadableSourceError,
+    list_folder,
+    read_bytes,
+    text_of,
+)
 from hedgerow.memory import note
 from hedgerow.memory.documents import Document, memory_rules, parse_document
 from hedgerow.memory.edit import Change, ListItems, changed_text
@@ -211,8 +218,8 @@ _MARK = 8
 class Item:
     """A memory of another tool: its id there, and the file that it becomes.
 
-    `path` is below the root, `text` the whole file without what marks it as imported. `where` and
-    `line` are its place in the export.
+    `path` is below the root, `text` the whole file without what marks it as imported, with the byte order
+    mark and the line ends of the export. `where` and `line` are its place in the export.
     """
 
     id: str
@@ -220,6 +227,11 @@ class Item:
     text: str
     where: str
     line: int | None = None
+
+    @property
+    def plain(self) -> str:
+        """The text as memories are read: without a byte order mark, with newlines as line ends."""
+        return text_of(self.text.encode())
 
 
 Items = Iterator[Item | Skip]
@@ -411,37 +423,33 @@ _MOST_RELATIONS = 100
 
 def obsidian(source: Path) -> Items:
     """Read the notes of a vault, unchanged, in the folders of the vault."""
-    for document in _documents(source):
-        if isinstance(document, Skip):
-            yield document
+    for one in _documents(source):
+        if isinstance(one, Skip):
+            yield one
         else:
-            text = "\n".join(document.lines)
+            document, text = one
             yield Item(document.path, f"notes/{document.path}", text, document.path)
 
 
 def basic_memory(source: Path) -> Items:
     """Read the notes of a project; their relations become links of front matter as well."""
-    for document in _documents(source):
-        if isinstance(document, Skip):
-            yield document
+    for one in _documents(source):
+        if isinstance(one, Skip):
+            yield one
             continue
-        stated = document.matter.text("type")
-        folder = DIRECTORIES.get(stated, "notes")
-        permalink = document.matter.text("permalink")
-        text = "\n".join(document.lines)
-        try:
-            links = [ListItems(relation, names) for relation, names in _relations(document).items()]
-            text = changed_text(text, document.path, Change(links))
-        except HedgerowError:
-            # Front matter that is not YAML is kept unchanged; its relations are still links in the
-            # text.
-            text = "\n".join(document.lines)
+        document, text = one
         path = document.path
-        yield Item(permalink or path, f"{folder}/{path}", text, path)
+        folder = DIRECTORIES.get(document.matter.text("type"), "notes")
+        # Front matter that is not YAML is kept unchanged; its relations are still links in the text.
+        with suppress(HedgerowError):
+            links = [ListItems(relation, names) for relation, names in _relations(document).items()]
+            bare = text.removeprefix("\ufeff")
+            text = text[: len(text) - len(bare)] + changed_text(bare, path, Change(links))
+        yield Item(document.matter.text("permalink") or path, f"{folder}/{path}", text, path)
 
 
-def _documents(source: Path) -> Iterator[Document | Skip]:
-    """Yield the Markdown files of a folder in path order, and a skip for each other file."""
+def _documents(source: Path) -> Iterator[tuple[Document, str] | Skip]:
+    """Yield the Markdown files of a folder in path order, with their text, and a skip for each other file."""
     if not source.is_dir():
         with system_errors("read", source):
             _refuse_archive(source)
@@ -460,14 +468,15 @@ def _documents(source: Path) -> Iterator[Document | Skip]:
             yield Skip(path, "not_imported", "it is a drawing")
             continue
         try:
-            document = parse_document(path, read_bytes(Source(path, str(source / path))))
+            data = read_bytes(Source(path, str(source / path)))
+            document = parse_document(path, data)
         except UnreadableSourceError as error:
             yield Skip(path, error.code, error.reason)
             continue
         if _is_empty(document):
             yield Skip(path, "not_imported", "it is empty")
         else:
-            yield document
+            yield document, data.decode()
 
 
 def _is_empty(document: Document) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -187,7 +188,7 @@ def _copies(derived: Derived, documents: _Documents, items: Sequence[Item]) -> d
     items = [item for item in items if not (derived.root / item.path).exists()]
     own = {item.path for item in items}
     found: dict[str, _Copy] = {}
-    files = [(item.path, item.text) for item in items]
+    files = [(item.path, item.plain) for item in items]
     for number, original, likeness, same_as in documents.copies_in(files, micros_of(now())):
         file = same_as or original
         path = derived.source_root / file
@@ -221,7 +222,7 @@ def _updated(
     file, present = known
     bare = _bare(present, file)
     was = str(parse_document(file, present.encode()).metadata.get(DIGEST, ""))
-    if was == _digest(item.text):
+    if was == _digest(item.plain):
         return ImportedMemory(item.id, "unchanged", file)
     if was != _digest(bare):
         return ImportedMemory(item.id, "edited", file)
@@ -254,21 +255,29 @@ def _rewrite(derived: Derived, file: str, present: str, text: str) -> None:
     files.update(path, text.encode(), expected=expected, root=derived.root)
 
 
-def _marked(item: Item, name: str) -> str:
-    """Return the file with the mark of an import.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+"""A line with its end."""
 
-    Front matter that is not YAML stays as it is, and the marks are its last lines.
+
+def _marked(item: Item, name: str) -> str:
+    """Return the file with the mark of an import. All other characters stay.
+
+    The marks are the last lines of front matter that is not YAML, and a block of their own above a text
+    that begins otherwise, as with TOML.
     """
-    fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.text)}
+    fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.plain)}
+    text = item.text.removeprefix("\ufeff")
+    mark = item.text[: len(item.text) - len(text)]
     try:
-        return changed_text(item.text, item.path, Change(fields=fields))
+        return mark + changed_text(text, item.path, Change(fields=fields))
     except HedgerowError:
-        lines = item.text.split("\n")
+        lines = _LINE.findall(text)
+        newline = lines[0][len(lines[0].rstrip("\r\n")) :]
         end = parse_document(item.path, item.text.encode()).matter.body_start - 1
         if end < 1:
-            raise
-        marks = [f"{key}: {_yaml_value(value)}" for key, value in fields.items()]
-        return "\n".join([*lines[:end], *marks, *lines[end:]])
+            end, lines = 1, [f"---{newline}", f"---{newline}", *lines]
+        marks = [f"{key}: {_yaml_value(value)}{newline}" for key, value in fields.items()]
+        return mark + "".join([*lines[:end], *marks, *lines[end:]])
 
 
 def _bare(text: str, path: str) -> str:
