@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.memory import MemoryRoots
 from hedgerow.memory.config import nearest_root
 from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
@@ -275,6 +276,63 @@ class TestOpen:
         with pytest.raises(HedgerowError, match=rf"hedgerow\.json:{position}[: ]") as raised:
             MemoryRoot.open(tmp_path).sync()
         assert raised.value.code == "root_config_invalid"
+
+    @pytest.mark.parametrize(
+        ("key", "advice"),
+        [
+            ("excludes", '; did you mean "exclude"?'),
+            ("Exclude", '; did you mean "exclude"?'),
+            ("embeder", '; did you mean "embedder"?'),
+            ("dailynotes", '; did you mean "dailyNotes"?'),
+            ("schemaVersio", '; did you mean "schemaVersion"?'),
+            ("owner", "."),
+            ("é", "."),
+        ],
+    )
+    @pytest.mark.parametrize("name", ["hedgerow.json", "jumpybrain.json"])
+    def test_a_key_that_does_not_exist_is_named(
+        self, tmp_path: Path, key: str, advice: str, name: str
+    ) -> None:
+        put(tmp_path, name, f'{{"schemaVersion": 1,\n  {json.dumps(key)}: ["private/"]}}')
+        line = f"{tmp_path / name}:2:{len(json.dumps(key)) + 5}"
+        notice = f"{line}: there is no key {json.dumps(key)}{advice}"
+        told: list[str] = []
+        root = MemoryRoot.open(tmp_path, notify=told.append)
+        assert root.recall("x").notices == (notice,)
+        assert root.recall("x", sync=False).notices == (notice,)
+        assert told == [notice]
+        assert root.status().message == f"This hedgerow supports schema v1. {notice}"
+        assert notice in diagnose(tmp_path).memory_root.message
+
+    def test_many_keys_that_do_not_exist_are_counted(self, tmp_path: Path) -> None:
+        keys = {f"key {number}": 0 for number in range(9)}
+        put(tmp_path, "hedgerow.json", json.dumps({"schemaVersion": 1} | keys))
+        *named, rest = MemoryRoot.open(tmp_path, notify=lambda _: None).recall("x").notices
+        assert len(named) == 5
+        assert rest == f"{tmp_path / 'hedgerow.json'} has 4 more keys that do not exist."
+
+    def test_keys_of_each_of_several_roots_are_named(self, tmp_path: Path) -> None:
+        for name in ("a", "b"):
+            put(tmp_path / name, "hedgerow.json", '{"schemaVersion": 1, "indexroot": "."}')
+        roots = MemoryRoots.open([tmp_path / "a", tmp_path / "b"], notify=lambda _: None)
+        assert [one.split(":")[0] for one in roots.recall("x").notices] == [
+            str(tmp_path / name / "hedgerow.json") for name in ("a", "b")
+        ]
+
+    @pytest.mark.parametrize(
+        ("defaults", "meant"),
+        [
+            ({"findings": {}}, "finding"),
+            ({"finding": {"staleafter": "90d"}}, "staleAfter"),
+            ({"finding": {"validUntl": "90d"}}, "validUntil"),
+        ],
+    )
+    def test_the_nearest_key_of_defaults_is_named(
+        self, tmp_path: Path, defaults: dict[str, object], meant: str
+    ) -> None:
+        put(tmp_path, "hedgerow.json", json.dumps({"schemaVersion": 1, "defaults": defaults}))
+        with pytest.raises(HedgerowError, match=f'; did you mean "{meant}"\\?; repair it'):
+            MemoryRoot.open(tmp_path).recall("x")
 
     @pytest.mark.parametrize("path", ["a\0b", "a\ud800b"])
     def test_a_text_that_is_not_a_path_is_refused(self, path: str) -> None:

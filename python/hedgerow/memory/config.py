@@ -6,15 +6,16 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hedgerow._checks import checked_durability, checked_flag, checked_path
-from hedgerow._engine import __version__, _day_format_problem, _shorten
+from hedgerow._engine import __version__, _day_format_problem, _nearest, _shorten
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
+from hedgerow._regular_files import read_regular
 from hedgerow.embedders.by_name import check_name
 from hedgerow.errors import Fix, HedgerowError, InvalidInputError
 
@@ -62,7 +63,7 @@ class Config:
     daily notes; `durability` is that of index and store, as in `Index.open`; `members` are the roots that are recalled
     together in this one. All of these are as
     allowed: `requests` has what the file asks for that needs the consent of the user, and
-    `not_allowed` the part of it without consent.
+    `not_allowed` the part of it without consent. `notices` name the keys that hedgerow does not know.
     """
 
     root: Path
@@ -82,6 +83,7 @@ class Config:
     members: tuple[Config, ...] = ()
     requests: tuple[TrustRequest, ...] = ()
     not_allowed: tuple[TrustRequest, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise HedgerowError when the root is not one that this hedgerow understands."""
@@ -127,7 +129,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
     file cannot be read.
     """
     with files.system_errors("read", root):
-        file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).is_file()), None)
+        file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).exists()), None)
     if file is None:
         durability = choices.durability or "normal"
         return Config(root, None, None, root, choices.embedder_name, durability=durability)
@@ -158,6 +160,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         vault=_vault(settings),
         durability=_durability(settings),
         daily_notes=_daily_notes(settings),
+        notices=tuple(settings.unknown_keys()),
     )
     return _as_allowed(config, choices)
 
@@ -197,6 +200,22 @@ def _shown(value: Any) -> str:
     return _shorten(json.dumps(value), _LONGEST_SHOWN)
 
 
+_KEYS = frozenset({
+    "schemaVersion", "canonical", "derivedDir", "memoryDirs", "createdAt", "createdBy", "indexRoot", "exclude",
+    "include", "defaults", "embedder", "vault", "durability", "dailyNotes", "remote",
+})  # fmt: skip
+"""The keys of a configuration (spec/memory.md, "Setup")."""
+
+_MOST_UNKNOWN = 5
+"""The most unknown keys that are named."""
+
+
+def _meant(key: str, known: Iterable[str]) -> str:
+    """Return the question whether the nearest known key was meant; an empty text if none is near."""
+    near = _nearest(key, sorted(known))
+    return f'; did you mean "{near}"?' if near else ""
+
+
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?= |\r?$)", re.MULTILINE)
 """The beginning of a line with a mark of a git conflict."""
 
@@ -208,8 +227,7 @@ class _Settings:
         self.file = file
         self._text = ""
         try:
-            with file.open("rb") as stream:
-                data = stream.read(LIMIT + 1)
+            data = read_regular(file, LIMIT + 1)
             if len(data) > LIMIT:
                 raise self.invalid(f"it is larger than {LIMIT // 1024**2} MiB")
             values = json.loads(data)
@@ -240,6 +258,14 @@ class _Settings:
         line, column = line_and_column(self._text, path)
         return f"{self.file}:{line}:{column}"
 
+    def unknown_keys(self) -> Iterator[str]:
+        """Yield a sentence about each key that has no meaning, with the nearest key that has one."""
+        unknown = [key for key in self._values if key not in _KEYS]
+        for key in unknown[:_MOST_UNKNOWN]:
+            yield f"{self.position(key)}: there is no key {_shown(key)}{_meant(key, _KEYS) or '.'}"
+        if (more := len(unknown) - _MOST_UNKNOWN) > 0:
+            yield f"{self.file} has {more} more keys that do not exist."
+
     def invalid(self, problem: str, *path: str | int) -> HedgerowError:
         """Return the error of a value that cannot be used, or without a path of the whole file."""
         return HedgerowError(
@@ -263,6 +289,10 @@ def _embedder(settings: _Settings) -> str | None:
     raise settings.invalid(problem, "embedder")
 
 
+_AGES = frozenset({"validUntil", "staleAfter"})
+"""The keys of the defaults of a type."""
+
+
 def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     """Return the default ages after which new memories of a type expire or are stale."""
     from hedgerow._times import parse_age  # noqa: PLC0415 - slow to import
@@ -272,15 +302,16 @@ def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     for kind, ages in ages_by_type.items():
         path: tuple[str, ...] = ("defaults", kind)
         if kind in DIRECTORIES and isinstance(ages, dict):
-            known = {"validUntil", "staleAfter"}
             wrong = [
-                name for name, age in ages.items() if name not in known or parse_age(age) is None
+                name for name, age in ages.items() if name not in _AGES or parse_age(age) is None
             ]
             if not wrong:
                 continue
             path = (*path, wrong[0])
         problem = 'defaults must have ages by type, as in {"finding": {"staleAfter": "90d"}}'
-        raise settings.invalid(problem, *path)
+        known = _AGES if kind in DIRECTORIES else DIRECTORIES
+        hint = "" if path[-1] in known else _meant(path[-1], known)
+        raise settings.invalid(problem + hint, *path)
     return ages_by_type
 
 
@@ -357,6 +388,7 @@ def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa
         message = "No hedgerow.json: a legacy/manual root. Everything works."
         return RootStatus(str(root), None, False, None, True, message, refused)
     message = config.problem or f"This hedgerow supports schema v{config.schema_version}."
+    message = " ".join([message, *config.notices])
     version, compatible = config.schema_version, config.problem is None
     return RootStatus(str(root), config.file, True, version, compatible, message, refused)
 
@@ -445,7 +477,7 @@ def _config_of(folder: Path) -> Path | None:
     """Return the configuration of a folder; None where it has none, or cannot be looked into."""
     files = (folder / name for name in (CONFIG, LEGACY_CONFIG))
     try:
-        return next((file for file in files if file.is_file()), None)
+        return next((file for file in files if file.exists()), None)
     except OSError:
         return None
 
@@ -607,4 +639,4 @@ def _with_ignored(file: Path, data: bytes) -> bytes:
 
 def _bytes_of(file: Path) -> bytes | None:
     with files.system_errors("read", file):
-        return file.read_bytes() if file.exists() else None
+        return read_regular(file) if file.exists() else None

@@ -10,6 +10,7 @@ import secrets
 import threading
 from pathlib import Path
 
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError
 
 from .files import replace_private, write_new
@@ -108,7 +109,7 @@ def _known_key() -> bytes | None:
 @functools.lru_cache(maxsize=4)
 def _read(file: Path, _inode: int, _modified: int) -> bytes | None:
     try:
-        key = bytes.fromhex(file.read_text(encoding="ascii"))
+        key = bytes.fromhex(read_regular(file).decode("ascii"))
     except ValueError:
         return None
     return key if len(key) == _BYTES else None

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from hedgerow._checks import shown
 from hedgerow._engine import _nearest
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import InvalidInputError
 
 CONFIG = "hedgerow.json"
@@ -213,8 +214,8 @@ def _edn_text(root: Path, key: str) -> str | None:
 
 
 def _read(file: Path) -> str:
-    with suppress(OSError), file.open("rb") as stream:
-        return stream.read(_LIMIT).decode("utf-8", "replace")
+    with suppress(OSError):
+        return read_regular(file, _LIMIT).decode("utf-8", "replace")
     return ""
 
 

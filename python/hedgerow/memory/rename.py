@@ -21,6 +21,7 @@ from hedgerow._engine import (
     _Names,
     _vacuum,
 )
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import (
     Rules,
@@ -408,7 +409,7 @@ def _rewritten_pages(derived: Derived, file: str) -> list[str]:
     changed = []
     for page in read_documents(derived.source_root, derived.rules).pages:
         path = derived.source_root / page
-        data = path.read_bytes()
+        data = read_regular(path)
         new = without_source(decode(data), file)
         if new is not None:
             mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""

@@ -14,6 +14,7 @@ from typing import Any
 
 from hedgerow._checks import shown
 from hedgerow._engine import _toml_without, _TomlText
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.memory import files
 from hedgerow.memory.files import system_errors
@@ -286,8 +287,7 @@ def configured_file(tool: str) -> Path | None:
 def _read(path: Path) -> _File:
     with system_errors("read", path):
         try:
-            with path.open("rb") as stream:
-                data = stream.read(_LIMIT + 1)
+            data = read_regular(path, _LIMIT + 1)
         except FileNotFoundError:
             return _File(path, None, None)
     if len(data) > _LIMIT:
@@ -470,7 +470,7 @@ def _remove_value(file: _File, entry: Entry, known: dict[str, Any] | None) -> bo
 def _records() -> dict[str, list[dict[str, Any]]]:
     """Return the records of added entries; an unreadable file counts as empty."""
     try:
-        value = json.loads((user_folder() / _RECORD).read_bytes())
+        value = json.loads(read_regular(user_folder() / _RECORD))
     except (OSError, ValueError, HedgerowError):
         return {}
     return value if isinstance(value, dict) else {}
