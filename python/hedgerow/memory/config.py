@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hedgerow._checks import checked_durability, checked_flag, checked_path
+from hedgerow._checks import checked_durability, checked_flag, checked_path, from_home
 from hedgerow._engine import __version__, _day_format_problem, _nearest, _shorten
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
@@ -396,7 +396,7 @@ def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa
 def root_from_environment() -> Path | None:
     """Return the root that the environment names, if it names one."""
     named = os.environ.get(ENVIRONMENT, "").strip()
-    return Path(named) if named else None
+    return Path(from_home(named)) if named else None
 
 
 def own_root() -> Path | None:

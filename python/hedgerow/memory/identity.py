@@ -10,6 +10,7 @@ import secrets
 import threading
 from pathlib import Path
 
+from hedgerow._checks import from_home
 from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError
 
@@ -28,7 +29,7 @@ def user_folder() -> Path:
     which may be in a repository of somebody else.
     """
     named = os.environ.get(VARIABLE, "").strip()
-    folder = Path(named) if named else _usual()
+    folder = Path(from_home(named)) if named else _usual()
     if not folder.is_absolute():
         raise HedgerowError(
             f"the folder {folder} for the user's own files is not an absolute path; set {VARIABLE} "

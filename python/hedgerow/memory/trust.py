@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hedgerow._checks import checked_durability, shown
+from hedgerow._checks import checked_durability, from_home, shown
 from hedgerow._engine import _TomlText
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
@@ -260,7 +260,7 @@ def _check_is_ours(file: Path, status: os.stat_result) -> None:
 
 def _roots_of_the_environment() -> set[str]:
     named = os.environ.get(ROOTS, "").split(os.pathsep)
-    return {os.path.realpath(one) for one in named if one.strip()}
+    return {os.path.realpath(from_home(one)) for one in named if one.strip()}
 
 
 def _unusable(path: Path, problem: str) -> HedgerowError:
