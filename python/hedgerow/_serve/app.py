@@ -299,7 +299,24 @@ def build(
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match"],
             expose_headers=["ETag"],
         )
-    return metrics.around(guarded)
+    return _with_head(metrics.around(guarded))
+
+
+def _with_head(app: ASGIApp) -> ASGIApp:
+    """Answer HEAD like GET, without the body."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await app(scope, receive, send)
+            return
+
+        async def bare(message: Message) -> None:
+            is_body = message["type"] == "http.response.body"
+            await send({**message, "body": b""} if is_body else message)
+
+        await app({**scope, "method": "GET"}, receive, bare)
+
+    return answered
 
 
 def _add_own_routes(
