@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -52,8 +53,11 @@ FORMATS: Mapping[str, Callable[[Path], Items]] = {
 TRANSCRIPTS = ("claude-code", "codex")
 """The forms of which one file is one session."""
 
-NAMED = ("obsidian", "basic-memory")
-"""The forms whose notes link to each other by name: a note with the text of another one is written."""
+REPEATED = ("obsidian", "basic-memory", "chatgpt", "claude", *TRANSCRIPTS)
+"""The forms of which a memory is written even if another one has its text.
+
+Notes link to each other by name, and each conversation has its own time.
+"""
 
 ID, DIGEST = IMPORT_ID, "import_digest"
 """The fields of front matter by which an imported memory, and an edit of it, are recognized."""
@@ -206,12 +210,13 @@ def _added(
     path = derived.root / item.path
     if path.exists():
         return ImportedMemory(item.id, "taken", item.path)
-    if copy is not None and copy.is_same and name not in NAMED:
+    if copy is not None and copy.is_same and name not in REPEATED:
         return ImportedMemory(item.id, "same", copy.of.file)
     if apply:
         files.check_folders(derived.root, str(Path(item.path).parent))
         if not files.write_new(path, _marked(item, name)):
             return ImportedMemory(item.id, "taken", item.path)
+        _keep_time(path, item)
     return ImportedMemory(item.id, "new", item.path, () if copy is None else (copy.of,))
 
 
@@ -229,7 +234,15 @@ def _updated(
     if apply:
         with locked(derived.lock):
             _rewrite(derived, file, present, _marked(item, name))
+            _keep_time(derived.root / file, item)
     return ImportedMemory(item.id, "changed", file)
+
+
+def _keep_time(path: Path, item: Item) -> None:
+    """Give a file the time at which its note was last changed: without a date in it, that is its time."""
+    if item.modified is not None:
+        with files.system_errors("write", path):
+            os.utime(path, ns=(item.modified, item.modified))
 
 
 def _in_vault(derived: Derived, item: Item) -> Item:
