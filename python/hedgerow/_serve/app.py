@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -93,7 +94,11 @@ class Tools:
 
         async def received() -> Message:
             message = await receive()
-            parts.append(message.get("body", b""))
+            body = message.get("body", b"")
+            if not parts and body.startswith(BOM_UTF8):
+                body = body[len(BOM_UTF8) :]
+                message = {**message, "body": body}
+            parts.append(body)
             return message
 
         async def sent(message: Message) -> None:

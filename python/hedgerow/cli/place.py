@@ -526,12 +526,16 @@ def _opened(db: str, *, reads: bool) -> Store:
 
 
 def check_exists(db: str) -> None:
-    """Raise IndexFileError, with the command that makes an index, if there is no file."""
+    """Raise IndexFileError, with the command that makes an index, if there is no file or an empty one."""
     if not _exists(db):
-        raise IndexFileError(
-            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
-            code="index_not_found",
-        )
+        problem = f"there is no index at {db}"
+    elif Path(db).is_file() and not Path(db).stat().st_size:
+        problem = f"there is no index in {db}, which is an empty file"
+    else:
+        return
+    raise IndexFileError(
+        f"{problem}; make it with: hedgerow index PATH --db {db}", code="index_not_found"
+    )
 
 
 def _exists(path: str) -> bool:
