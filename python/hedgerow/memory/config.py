@@ -31,6 +31,7 @@ from .names import (
     detect_vault,
     folder_for_notes,
     repository_of,
+    vault_notices,
 )
 from .text_format import decode_text
 from .trust import Choices, TrustRequest
@@ -63,7 +64,8 @@ class Config:
     daily notes; `durability` is that of index and store, as in `Index.open`; `members` are the roots that are recalled
     together in this one. All of these are as
     allowed: `requests` has what the file asks for that needs the consent of the user, and
-    `not_allowed` the part of it without consent. `notices` name the keys that hedgerow does not know.
+    `not_allowed` the part of it without consent. `notices` name the keys that hedgerow does not know,
+    and what a vault excludes and hedgerow reads.
     """
 
     root: Path
@@ -147,6 +149,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
             f"to v{SCHEMA_VERSION}; update hedgerow. Nothing was changed"
         )
         return Config(root, file, version, root, None, problem, code="root_too_new")
+    vault = _vault(settings)
     config = Config(
         root,
         file,
@@ -157,10 +160,10 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         include=_patterns(settings, "include"),
         remote=_remote(settings),
         defaults=_defaults(settings),
-        vault=_vault(settings),
+        vault=vault,
         durability=_durability(settings),
         daily_notes=_daily_notes(settings),
-        notices=tuple(settings.unknown_keys()),
+        notices=(*settings.unknown_keys(), *vault_notices(root, vault)),
     )
     return _as_allowed(config, choices)
 

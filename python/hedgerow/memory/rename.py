@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 from hedgerow._engine import (
@@ -28,6 +31,7 @@ from hedgerow.ingest.source import (
     Skip,
     UnreadableSourceError,
     decode,
+    list_folder,
     passes_by,
     text_of,
     why_unreadable,
@@ -143,7 +147,30 @@ def rename(
             except HedgerowError as error:
                 by_hand.append(Skip(path_after, error.code, error.message))
         _move(derived, file, to)
+    if visible is None:
+        by_hand += _canvases(derived, file)
     return changed, by_hand
+
+
+def _canvases(derived: Derived, file: str) -> Iterator[Skip]:
+    """Yield the canvases of a vault that show a file or link to it, which keep its old path."""
+    if derived.vault is None:
+        return
+    names = "|".join(map(re.escape, {file, file[: -len(".md")], posixpath.basename(file)[:-3]}))
+    link = re.compile(rf"\[\[\s*(?:{names})\s*[\]#|]", re.IGNORECASE)
+    for path in list_folder(derived.source_root, Rules((".canvas",))).files:
+        with suppress(OSError, ValueError, RecursionError):
+            canvas = json.loads(read_regular(derived.source_root / path))
+            if any(one == file or link.search(one) for one in _texts_of_nodes(canvas)):
+                yield Skip(path, "canvas", f"it shows {file}, and canvases are not changed")
+
+
+def _texts_of_nodes(canvas: Any) -> Iterator[str]:
+    """Yield the files and the texts that a canvas shows."""
+    nodes = canvas.get("nodes") if isinstance(canvas, dict) else None
+    for node in nodes if isinstance(nodes, list) else []:
+        found = (node.get("file"), node.get("text")) if isinstance(node, dict) else ()
+        yield from (one for one in found if isinstance(one, str))
 
 
 def _relink(derived: Derived, writer: _Writer) -> tuple[bool, list[str]]:
