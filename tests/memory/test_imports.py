@@ -632,6 +632,37 @@ class TestOddRecords:
         again = root.import_from(tmp_path / "memories.json", "claude")
         assert again.counts == {"unchanged": 2}
 
+    @pytest.mark.parametrize("tool", ["chatgpt", "claude", "codex"])
+    def test_many_messages_of_one_speaker_take_linear_time(
+        self, root: MemoryRoot, tmp_path: Path, tool: str
+    ) -> None:
+        count = 20_000
+        texts = [f"message {at}" for at in range(count)]
+        export = tmp_path / ("conversations.jsonl" if tool == "codex" else "conversations.json")
+        if tool == "codex":
+            lines = ({"type": "message", "role": "user", "content": text} for text in texts)
+            export.write_text("\n".join(map(json.dumps, lines)))
+        elif tool == "claude":
+            said = [{"sender": "human", "text": text} for text in texts]
+            export.write_text(json.dumps([{"uuid": "u1", "chat_messages": said}]))
+        else:
+            nodes = {
+                str(at): {
+                    "parent": str(at - 1),
+                    "message": {"author": {"role": "user"}, "content": {"parts": [text]}},
+                }
+                for at, text in enumerate(texts)
+            }
+            export.write_text(
+                json.dumps([{"id": "c1", "mapping": nodes, "current_node": str(count - 1)}])
+            )
+        begun = time.process_time()
+        done = root.import_from(export, tool, apply=True)
+        assert time.process_time() - begun < 10
+        text = text_of(root, done)
+        assert text.count("## User") == 1
+        assert "message 0\n\nmessage 1\n\n" in text
+
     def test_many_files_of_an_archive_take_linear_time(
         self, root: MemoryRoot, tmp_path: Path
     ) -> None:

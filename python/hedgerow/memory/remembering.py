@@ -269,8 +269,11 @@ def _is_one_line(lines: Sequence[str]) -> bool:
 def _usual_heading(line: str) -> str:
     """Return a heading of a section with the usual spaces in its name; any other line as it is."""
     found = _HEADING.match(line)
-    usual = _BY_LETTERS.get("".join(found[1].casefold().split())) if found else None
-    return line if usual is None or usual.casefold() == found[1].casefold() else f"## {usual}"
+    if found is None:
+        return line
+    name = found[1].casefold()
+    usual = _BY_LETTERS.get("".join(name.split()))
+    return line if usual is None or usual.casefold() == name else f"## {usual}"
 
 
 def _listed(names: Sequence[str]) -> str:

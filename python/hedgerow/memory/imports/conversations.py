@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,7 +124,7 @@ def _session(where: str, form: _Form, chat: dict[str, Any]) -> Items:
         yield Skip(where, "refused", "its messages have another form than an export's")
         return
     whole = [(one.who, _whole(one.text).strip()) for one in turns if one.text]
-    spoken = [(who, text) for who, text in whole if text]
+    spoken = _joined((who, text) for who, text in whole if text)
     lost = sum(one.text is None for one in turns)
     if lost:
         count = "1 message was" if lost == 1 else f"{lost} messages were"
@@ -141,6 +143,14 @@ def _session(where: str, form: _Form, chat: dict[str, Any]) -> Items:
         created=created,
         fields={"session_id": id_},
     ).item(form.tool, where)
+
+
+def _joined(messages: Iterable[tuple[str, str]]) -> list[Message]:
+    """Return the turns of a conversation: each has the messages in a row of one speaker."""
+    return [
+        Message(who, "\n\n".join(text for _, text in said))
+        for who, said in groupby(messages, key=itemgetter(0))
+    ]
 
 
 def _first_line(texts: Iterable[str]) -> str:
@@ -278,7 +288,7 @@ _ADDED_WHOLE = (
 
 
 class Message(NamedTuple):
-    """A message of a transcript: the role, user or assistant, and the text."""
+    """A message or a turn of a conversation: the role, such as user, and the text."""
 
     role: str
     text: str
@@ -333,10 +343,8 @@ def read_transcript(file: Path, name: str, tool: str) -> Transcript:
             )
             continue
         if said is not None and (text := _spoken(said)):
-            if turns and turns[-1].role == said.role:
-                text = f"{turns.pop().text}\n\n{text}"
             turns.append(Message(said.role, text))
-    return Transcript(id_ or Path(name).stem, title, created, turns, skips)
+    return Transcript(id_ or Path(name).stem, title, created, _joined(turns), skips)
 
 
 def _transcripts(source: Path, tool: str, model: str) -> Items:
