@@ -153,6 +153,26 @@ class TestObsidian:
         ]
         assert done.by_hand[0].reason == "it shows sub/x.md, and canvases are not changed"
 
+    def test_links_that_obsidian_alone_resolves_are_named_by_a_rename(self, tmp_path: Path) -> None:
+        (tmp_path / ".obsidian").mkdir()
+        put(tmp_path, "sub/x y.md", "Pears.\n")
+        texts = {
+            "a/vault.md": "[x](sub/x%20y.md#Part)\n",
+            "a/name.md": "[x](X%20y.md) and [z](z.md)\n",
+            "a/relative.md": "[x](../sub/x%20y.md)\n",
+            "a/other.md": "[z](sub/z.md) [q](b/sub/x%20y.md)\n",
+        }
+        for name, text in texts.items():
+            put(tmp_path, name, text)
+        root = MemoryRoot.init(tmp_path)
+        done = root.rename("sub/x y.md", "sub/z z.md")
+        assert [(one.path, one.code) for one in done.by_hand] == [
+            ("a/name.md", "vault_link"),
+            ("a/vault.md", "vault_link"),
+        ]
+        assert "by a Markdown link in it from the vault's folder" in done.by_hand[0].reason
+        assert done.changed == ("a/relative.md",)
+
     def test_comments_and_block_ids_are_not_found(self, obsidian: Path) -> None:
         root = MemoryRoot.init(obsidian)
         assert found(root, "moles") == found(root, '"cut-1"') == []

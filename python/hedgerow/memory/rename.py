@@ -128,6 +128,7 @@ def rename(
     the links of these files alone are changed.
     """
     names, after = state.names(), state.nodes.names_after(file, to)
+    from_vault = _linking_from_the_vault(derived, state, file, visible)
     changed: list[str] = []
     unread = state.unread() if visible is None else []
     by_hand = [replace(one, reason=f"{_UNREAD}: {one.reason}") for one in unread]
@@ -147,9 +148,24 @@ def rename(
             except HedgerowError as error:
                 by_hand.append(Skip(path_after, error.code, error.message))
         _move(derived, file, to)
+    reason = (
+        f"Obsidian finds {file} by a Markdown link in it from the vault's folder or by name alone"
+    )
+    by_hand += [Skip(path, "vault_link", reason) for path in from_vault]
     if visible is None:
         by_hand += _canvases(derived, file)
     return changed, by_hand
+
+
+def _linking_from_the_vault(
+    derived: Derived, state: NodeState, file: str, visible: Collection[str] | None
+) -> list[str]:
+    """Return the files with Markdown links that lead to a file in Obsidian alone, in order."""
+    if derived.vault != "obsidian":
+        return []
+    _, unresolved = state.nodes.edges(None if visible is None else set(visible))
+    targets = {compared(file), compared(posixpath.basename(file))}
+    return sorted({path for path, target in unresolved if compared(target) in targets})
 
 
 def _canvases(derived: Derived, file: str) -> Iterator[Skip]:
