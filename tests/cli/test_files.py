@@ -166,8 +166,7 @@ class TestWhichFile:
         error = failed_as_json(1, *command, "--db", "empty.db")
         assert (error["code"], error["message"]) == (
             "index_not_found",
-            "there is no index in empty.db, which is an empty file; make it with: hedgerow index PATH "
-            "--db empty.db",
+            "the index empty.db is an empty file; make it with: hedgerow index PATH --db empty.db",
         )
 
     @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

@@ -295,7 +295,7 @@ class TestOpen:
     ) -> None:
         put(tmp_path, name, f'{{"schemaVersion": 1,\n  {json.dumps(key)}: ["private/"]}}')
         line = f"{tmp_path / name}:2:{len(json.dumps(key)) + 5}"
-        notice = f"{line}: there is no key {json.dumps(key)}{advice}"
+        notice = f"{line}: unknown key {json.dumps(key)}{advice}"
         told: list[str] = []
         root = MemoryRoot.open(tmp_path, notify=told.append)
         assert root.recall("x").notices == (notice,)

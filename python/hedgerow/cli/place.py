@@ -530,7 +530,7 @@ def check_exists(db: str) -> None:
     if not _exists(db):
         problem = f"there is no index at {db}"
     elif Path(db).is_file() and not Path(db).stat().st_size:
-        problem = f"there is no index in {db}, which is an empty file"
+        problem = f"the index {db} is an empty file"
     else:
         return
     raise IndexFileError(

@@ -265,7 +265,7 @@ class _Settings:
         """Yield a sentence about each key that has no meaning, with the nearest key that has one."""
         unknown = [key for key in self._values if key not in _KEYS]
         for key in unknown[:_MOST_UNKNOWN]:
-            yield f"{self.position(key)}: there is no key {_shown(key)}{_meant(key, _KEYS) or '.'}"
+            yield f"{self.position(key)}: unknown key {_shown(key)}{_meant(key, _KEYS) or '.'}"
         if (more := len(unknown) - _MOST_UNKNOWN) > 0:
             yield f"{self.file} has {more} more keys that do not exist."
 
