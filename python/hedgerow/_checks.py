@@ -122,7 +122,10 @@ def checked_callable(value: Function, name: str) -> Function:
 
 
 def checked_path(value: str | os.PathLike[str], name: str, *, code: str = "invalid_option") -> Path:
-    """The path; raises InvalidInputError unless it is a str or a path of one that a system can have."""
+    """Return a path, with the home folder for the `~` of a str.
+
+    A `Path` stays: it does not tell `./~` from `~`. Raises InvalidInputError unless it is a str or a path of one that a system can have.
+    """
     found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if found == "":
         raise InvalidInputError(f"{name} is an empty text; give a path", code=code)
@@ -138,7 +141,16 @@ def checked_path(value: str | os.PathLike[str], name: str, *, code: str = "inval
             f"{found!r} is not a path: it has a NUL character or half of a surrogate pair",
             code=code,
         )
-    return Path(found)
+    return Path(from_home(value) if isinstance(value, str) else found)
+
+
+def from_home(path: str) -> str:
+    """Return a path with the home folder for a `~` at its beginning, as of JSON that no shell reads.
+
+    `~ana`, the home folder of another user, stays, and so does everything without a home folder.
+    """
+    first = path.replace(os.sep, "/").partition("/")[0]
+    return os.path.expanduser(path) if first == "~" else path  # noqa: PTH111 - it may be no str of a path
 
 
 def checked_operator(operator: Operator | None) -> Operator:

@@ -668,6 +668,8 @@ class _Lines:
         line = await self._lines.readline()
         if not line:
             raise StopAsyncIteration
+        # Tools on Windows begin their output with a byte order mark, of each call that writes.
+        line = line.removeprefix("\ufeff")
         self.unanswered.append(line)
         return line
 

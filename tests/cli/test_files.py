@@ -162,6 +162,12 @@ class TestWhichFile:
         assert "make it with: hedgerow index PATH --db none.db" in error["message"]
         assert failed_as_json(1, *command, "--db", ".")["code"] == "index_io"
         assert [path.name for path in garden.iterdir()] == ["garden.db"]
+        (garden / "empty.db").touch()
+        error = failed_as_json(1, *command, "--db", "empty.db")
+        assert (error["code"], error["message"]) == (
+            "index_not_found",
+            "the index empty.db is an empty file; make it with: hedgerow index PATH --db empty.db",
+        )
 
     @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
     def test_the_variable_is_the_default(

@@ -76,6 +76,24 @@ def test_uninstall_undoes_install_exactly(
     assert ok("uninstall", tool, *options, "--apply").count("Not in") == 3
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("tool", ["claude-code", "codex"])
+def test_line_ends_and_encodings_stay(configured: Path, tool: str, encoding: str) -> None:
+    for path, text in texts(configured).items():
+        crlf = text.decode().replace("\n", "\r\n")
+        (configured / path).write_bytes(crlf.encode(encoding))
+    before = texts(configured)
+    ok("install", tool, "--apply")
+    for path, data in texts(configured).items():
+        new = data.decode(encoding)
+        if path in before:
+            assert "hedgerow" in new or data == before[path]
+            assert new.count("\n") == new.count("\r\n")
+            assert "\ufeff" not in new
+    ok("uninstall", tool, "--apply")
+    assert {path: texts(configured)[path] for path in before} == before
+
+
 class TestClaudeCode:
     def test_everything_else_stays(self, configured: Path) -> None:
         ok("install", "claude-code", "--root", "notes", "--root", "more", "--apply")
@@ -128,6 +146,8 @@ class TestClaudeCode:
             ("{broken", "it is not JSON"),
             ("[]", "it is not a JSON object"),
             ('{"mcpServers": []}', "mcpServers is an array, not an object"),
+            ('{"mcpServers": null}', "mcpServers is neither an object nor an array; repair it"),
+            ('{"mcpServers": "x"}', "mcpServers is neither an object nor an array; repair it"),
             ('{"mcpServers": {"hedgerow": {"command": "mine"}}}', "another mcpServers.hedgerow"),
             ("// comment\n{}", "it is not JSON"),
             ("\ud800", "it is not UTF-8"),
@@ -169,11 +189,24 @@ class TestCodex:
         assert text.endswith('"mcp"]\n')
 
     @pytest.mark.parametrize(
-        "text", ["mcp_servers = {}", "a = ", 'mcp_servers.hedgerow.command = "x"']
+        ("text", "problem"),
+        [
+            ("mcp_servers = {}", "mcp_servers is an inline table, to which no table can be added"),
+            ('mcp_servers = {a = {command = "y"}}\n', "write it as tables [mcp_servers.NAME]"),
+            ('mcp_servers = "x"', "mcp_servers is not a table"),
+            ("mcp_servers = []", "mcp_servers is not a table"),
+            ('[[mcp_servers]]\na = "x"', "mcp_servers is not a table"),
+            ("a = ", "it is not TOML"),
+            ('mcp_servers.hedgerow.command = "x"', "it has another mcp_servers.hedgerow"),
+        ],
     )
-    def test_nothing_is_written_over_another_file(self, home: Path, text: str) -> None:
+    def test_nothing_is_written_over_another_file(
+        self, home: Path, text: str, problem: str
+    ) -> None:
         put(home, ".codex/config.toml", text)
-        assert "config.toml was not changed" in failed(1, "install", "codex", "--apply")
+        said = failed(1, "install", "codex", "--apply")
+        assert "config.toml was not changed" in said
+        assert problem in said
         assert (home / ".codex/config.toml").read_text() == text
 
 

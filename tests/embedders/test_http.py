@@ -235,7 +235,7 @@ def test_an_async_embedder_goes_from_loop_to_loop(server: LocalServer) -> None:
     async def run() -> None:
         both = await asyncio.gather(embedder.embed(["a"]), embedder.embed(["bb"]))
         assert [rows(answer) for answer in both] == [[vector_of("a")], [vector_of("bb")]]
-        await embedder._endpoint._connections._of_loop().aclose()
+        await embedder._endpoint._connections._of_loop(server.url).aclose()
 
     asyncio.run(run())
     asyncio.run(run())

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import math
 from email.utils import formatdate
+from pathlib import Path
 from time import time
 from types import SimpleNamespace
 from typing import Any
@@ -15,11 +16,13 @@ import pytest
 import hedgerow as hr
 from embedder_servers import (
     ollama,
+    ollama_answer,
     openai,
     refused,
     rows,
     vector_of,
 )
+from hedgerow._adapters.http import certificates
 from hedgerow.embedders import (
     AsyncOllamaEmbedder,
     OllamaEmbedder,
@@ -251,3 +254,47 @@ def test_dimensions_that_change_from_batch_to_batch(server: LocalServer) -> None
     server.replies = [Reply({"embeddings": [[1, 2]]}), Reply({"embeddings": [[1, 2, 3]]})]
     error = refused(lambda: ollama(server, batch_size=1).embed(["a", "b"]))
     assert "answered with 3 dimensions for texts[1], and 2 for others" in str(error)
+
+
+# Certificates
+
+
+@pytest.fixture
+def no_certificates(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Forget the certificates that were read before."""
+    certificates.cache_clear()
+    return monkeypatch.setenv
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+def test_plain_http_reads_no_certificates(
+    server: LocalServer, no_certificates: Any, variable: str
+) -> None:
+    no_certificates(variable, "/nonexistent/cacert.pem")
+    assert rows(openai(server).embed(["oak"])) == [vector_of("oak")]
+    server.answer = ollama_answer
+
+    async def embedded() -> Any:
+        embedder = AsyncOllamaEmbedder("m", base_url=server.url)
+        try:
+            return await embedder.embed(["oak"])
+        finally:
+            await embedder.aclose()
+
+    assert rows(asyncio.run(embedded())) == [vector_of("oak")]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_variable_without_certificates_is_named(
+    tmp_path: Path, no_certificates: Any, *, is_there: bool
+) -> None:
+    file = tmp_path / "cacert.pem"
+    embedder = OllamaEmbedder("m", base_url="https://127.0.0.1:9")
+    if is_there:
+        file.write_text("not PEM")
+    no_certificates("SSL_CERT_FILE", str(file))
+    with pytest.raises(hr.HedgerowError, match="correct or unset SSL_CERT_FILE") as raised:
+        embedder.embed(["oak"])
+    embedder.close()
+    assert raised.value.code == "invalid_endpoint"
+    assert f"the certificates of SSL_CERT_FILE={file} cannot be read" in str(raised.value)

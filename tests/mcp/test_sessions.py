@@ -153,6 +153,17 @@ class TestHttp:
         assert found.status_code == 400
         assert "Parse error" in found.json()["error"]["message"]
 
+    def test_a_byte_order_mark_is_no_part_of_a_body(self, slugs_root: Path) -> None:
+        body = '\ufeff{"jsonrpc":"2.0","id":7,"method":"ping"}'
+        headers = {"Accept": "application/json, text/event-stream", **WRITE}
+        headers["Content-Type"] = "application/json"
+        with MemoryRoot.open(slugs_root) as root, listening(RootService(root)) as url:
+            found = httpx2.post(f"{url}/mcp", content=body.encode(), headers=headers)
+            recall = '\ufeff{"query": "slugs"}'.encode()
+            recalled = httpx2.post(f"{url}/v1/recall", content=recall, headers=headers)
+        assert (found.status_code, found.json()["id"], found.json()["result"]) == (200, 7, {})
+        assert recalled.json()["results"]
+
     @pytest.mark.parametrize("key", ["1.5", "null", "true", "[1]"])
     def test_a_request_with_another_id_is_answered(self, slugs_root: Path, key: str) -> None:
         body = f'{{"jsonrpc":"2.0","id":{key},"method":"ping"}}'
@@ -212,8 +223,10 @@ class TestStandardStreams:
 class TestLines:
     """Messages that no SDK client sends."""
 
-    def answers(self, root: Path, lines: list[str], wanted: set[Any]) -> dict[Any, Any]:
-        """Send lines after the handshake.
+    def answers(
+        self, root: Path, lines: list[str], wanted: set[Any], mark: str = ""
+    ) -> dict[Any, Any]:
+        """Send lines after the handshake, which begins with a mark.
 
         Return the responses by id, once the wanted ones have arrived.
         """
@@ -226,7 +239,8 @@ class TestLines:
             assert process.stdin is not None
             assert process.stdout is not None
             hello = [json.dumps(HELLO), '{"jsonrpc":"2.0","method":"notifications/initialized"}']
-            process.stdin.write("".join(f"{line}\n" for line in [*hello, *lines]).encode())
+            sent = "".join(f"{line}\n" for line in [*hello, *lines])
+            process.stdin.write((mark + sent).encode())
             process.stdin.flush()
             try:
                 while not wanted <= found.keys():
@@ -235,6 +249,12 @@ class TestLines:
             finally:
                 process.kill()
         return found
+
+    def test_a_byte_order_mark_is_no_part_of_a_line(self, slugs_root: Path) -> None:
+        ping = '{{"jsonrpc":"2.0","id":{},"method":"ping"}}'
+        lines = [f"\ufeff{ping.format(1)}", ping.format(2), f"\ufeff{ping.format(3)}\r"]
+        found = self.answers(slugs_root, lines, {HELLO["id"], 1, 2, 3}, "\ufeff")
+        assert all("result" in one for one in found.values())
 
     def test_every_request_is_answered(self, slugs_root: Path) -> None:
         def call(key: Any, arguments: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 import zipfile
@@ -54,6 +55,61 @@ class TestForms:
         edges = {(one[0], one[1]) for one in root.graph().edges}
         assert edges == {("notes/Hedge.md", "notes/Projects/Slugs.md")}
 
+    @pytest.mark.parametrize("name", ["obsidian", "basic-memory"])
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"---\r\ntitle: A\r\n---\r\nPears.\r\nMore.\r\n",
+            b"Pears.\r\nMore.",
+            b"\xef\xbb\xbf---\r\ntitle: A\r\n---\r\nPears.\r\n",
+            b"\xef\xbb\xbfPears.\n",
+            b"---\ntitle: A\n---\nPears.\r\nMore.\n",
+            b"---\r\nbad: [x\r\n---\r\nPears.\r\n",
+            b'+++\r\ntitle = "A"\r\n+++\r\nPears.\r\n',
+            b'+++\ntitle = "A"\n+++\nPears.',
+            b"---\nPears.\n",
+            b"---\n\xc2\xa0title: A\ntags:\xc2\xa0[x]\n---\nPears.\n",
+            b"Pears.\rMore.\r",
+        ],
+    )
+    def test_all_bytes_of_a_note_stay(
+        self, root: MemoryRoot, name: str, data: bytes, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        vault = tmp_path_factory.mktemp("vault")
+        (vault / "a.md").write_bytes(data)
+        done = moved(root, name, vault)
+        assert ([one.action for one in done.memories], skipped(done)) == (["new"], [])
+        written = (root.path / "notes/a.md").read_bytes()
+        lines = written.splitlines(keepends=True)
+        bare = b"".join(one for one in lines if not one.startswith(b"import_"))
+        assert data in {bare, bare.replace(b"---\n---\n", b"").replace(b"---\r\n---\r\n", b"")}
+        assert len({one.endswith(b"\r\n") for one in lines[:2]}) == 1
+        assert [hit.file for hit in root.recall("pears")] == ["notes/a.md"]
+        assert [one.action for one in moved(root, name, vault).memories] == ["unchanged"]
+        (vault / "a.md").write_bytes(data + b" And quinces.\n")
+        assert [one.action for one in moved(root, name, vault).memories] == ["changed"]
+        assert (root.path / "notes/a.md").read_bytes().endswith(data[-6:] + b" And quinces.\n")
+
+    @pytest.mark.parametrize("name", ["obsidian", "basic-memory"])
+    def test_the_time_of_a_note_stays(
+        self, root: MemoryRoot, name: str, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        vault = tmp_path_factory.mktemp("vault")
+        for file, text in (
+            ("old.md", "Pears."),
+            ("dated.md", "---\ndate: 2015-06-01\n---\nQuinces."),
+        ):
+            put(vault, file, text)
+            os.utime(vault / file, (1_577_880_000, 1_577_880_000))
+        moved(root, name, vault)
+        days = {one.file: one.timestamp for one in root.list().memories}
+        assert days == {"notes/old.md": 1_577_880_000, "notes/dated.md": 1_433_116_800}
+        put(vault, "old.md", "Pears and medlars.")
+        os.utime(vault / "old.md", (1_600_000_000, 1_600_000_000))
+        assert moved(root, name, vault).counts == {"changed": 1, "unchanged": 1}
+        assert {one.timestamp for one in root.list().memories} == {1_600_000_000, 1_433_116_800}
+        assert [hit.file for hit in root.recall("medlars")] == ["notes/old.md"]
+
     def test_relations_of_basic_memory_become_links(self, root: MemoryRoot) -> None:
         done = moved(root, "basic-memory")
         assert done.memories[0].file == "decisions/decisions/no-pellets.md"
@@ -98,7 +154,7 @@ class TestForms:
 
     def test_a_conversation_is_the_branch_that_was_shown(self, root: MemoryRoot) -> None:
         done = moved(root, "chatgpt")
-        assert skipped(done) == [("conversations.json[1]", None, "nobody says anything in it")]
+        assert skipped(done) == [("chatgpt.json[1]", None, "nobody says anything in it")]
         [memory] = done.memories
         assert memory.file.startswith("sessions/2025-05-06-slugs-in-may-")
         text = text_of(root, done)
@@ -519,14 +575,103 @@ class TestOddRecords:
             (export / f"conversations-{at:03}.json").write_text(text)
         (export / "user.json").write_text("{}")
         done = root.import_from(export, "chatgpt", apply=True)
-        assert done.counts == {"new": 1, "same": 1}
-        assert done.memories[1].file == done.memories[0].file
-        assert [one.path for one in done.unreadable] == ["conversations-001.json"]
+        assert done.counts == {"new": 2}
+        assert [(one.path, one.code) for one in done.unreadable] == [
+            ("conversations-001.json", "refused"),
+            ("user.json", "not_imported"),
+        ]
         with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
             for file in sorted(export.iterdir()):
                 archive.write(file, f"top/{file.name}")
         again = root.import_from(tmp_path / "export.zip", "chatgpt")
-        assert again.counts == {"unchanged": 1, "same": 1}
+        assert again.counts == {"unchanged": 2}
+        assert [one.path for one in again.unreadable] == ["conversations-001.json", "user.json"]
+
+    @pytest.mark.parametrize("name", ["one.json", "conversations.json"])
+    def test_a_conversation_that_is_no_list(
+        self, root: MemoryRoot, tmp_path: Path, name: str
+    ) -> None:
+        said = {"sender": "human", "content": [{"type": "text", "text": "a quince"}]}
+        chat = {"uuid": "u1", "chat_messages": [said]}
+        for tool, one in (("claude", chat), ("chatgpt", talk("c1"))):
+            (tmp_path / name).write_text(json.dumps(one))
+            done = root.import_from(tmp_path / name, tool)
+            assert ([one.id for one in done.memories], skipped(done)) == (
+                ["u1" if tool == "claude" else "c1"],
+                [],
+            )
+            listed = [one, {"x": 1}, one | {"uuid": "u2", "id": "c2", "conversation_id": "c2"}]
+            (tmp_path / name).write_text(json.dumps(listed))
+            done = root.import_from(tmp_path / name, tool)
+            assert done.counts == {"new": 2}
+            assert [one.path for one in done.unreadable] == [f"{name}[1]"]
+        (tmp_path / name).write_text('{"x": 1}')
+        with pytest.raises(
+            InvalidInputError, match="it is no list, or an object with conversation"
+        ):
+            root.import_from(tmp_path / name, "claude")
+
+    def test_what_claude_remembers(self, root: MemoryRoot, tmp_path: Path) -> None:
+        records = [
+            {
+                "account_uuid": "a",
+                "conversations_memory": "Ann grows quinces.",
+                "project_memories": {"p1": "The medlar project.", "p2": " ", "p3": 5},
+            },
+            {"conversations_memory": None, "project_memories": None},
+        ]
+        (tmp_path / "memories.json").write_text(json.dumps(records))
+        (tmp_path / "projects.json").write_text("[]")
+        done = root.import_from(tmp_path, "claude", apply=True)
+        assert [one.id for one in done.memories] == ["memory:a", "project:p1"]
+        assert skipped(done) == [
+            ("memories.json[0]", None, "the project p3 has no text"),
+            ("projects.json", None, "it holds no conversation"),
+        ]
+        assert len(root.recall("quinces")) == len(root.recall("medlar")) == 1
+        again = root.import_from(tmp_path / "memories.json", "claude")
+        assert again.counts == {"unchanged": 2}
+
+    @pytest.mark.parametrize("tool", ["chatgpt", "claude", "codex"])
+    def test_many_messages_of_one_speaker_take_linear_time(
+        self, root: MemoryRoot, tmp_path: Path, tool: str
+    ) -> None:
+        count = 20_000
+        texts = [f"message {at}" for at in range(count)]
+        export = tmp_path / ("conversations.jsonl" if tool == "codex" else "conversations.json")
+        if tool == "codex":
+            lines = ({"type": "message", "role": "user", "content": text} for text in texts)
+            export.write_text("\n".join(map(json.dumps, lines)))
+        elif tool == "claude":
+            said = [{"sender": "human", "text": text} for text in texts]
+            export.write_text(json.dumps([{"uuid": "u1", "chat_messages": said}]))
+        else:
+            nodes = {
+                str(at): {
+                    "parent": str(at - 1),
+                    "message": {"author": {"role": "user"}, "content": {"parts": [text]}},
+                }
+                for at, text in enumerate(texts)
+            }
+            export.write_text(
+                json.dumps([{"id": "c1", "mapping": nodes, "current_node": str(count - 1)}])
+            )
+        begun = time.process_time()
+        done = root.import_from(export, tool, apply=True)
+        assert time.process_time() - begun < 10
+        text = text_of(root, done)
+        assert text.count("## User") == 1
+        assert "message 0\n\nmessage 1\n\n" in text
+
+    def test_many_files_of_an_archive_take_linear_time(
+        self, root: MemoryRoot, tmp_path: Path
+    ) -> None:
+        with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+            for at in range(2_000):
+                archive.writestr(f"conversations-{at:03}.json", "[]")
+        begun = time.process_time()
+        root.import_from(tmp_path / "export.zip", "chatgpt")
+        assert time.process_time() - begun < 5
 
     def test_odd_messages_of_claude(self, root: MemoryRoot, tmp_path: Path) -> None:
         said = {"sender": "human", "content": [{"type": "text", "text": "a quince"}]}

@@ -6,6 +6,7 @@ import os
 import re
 import time
 import time as time_module
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -156,6 +157,50 @@ class TestWrapup:
         fenced = WRAPUP.replace("## Findings", "```\n## Findings\n```")
         assert remembering.validate_wrapup(fenced).missing_sections == ("Findings",)
         assert remembering.validate_wrapup(WRAPUP).valid
+
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda name: f"## {name.replace(' / ', '/')}",
+            lambda name: f"## {name.replace(' / ', ' /  ')} ##",
+            lambda name: f"##   {name.replace(' ', '').upper()}",
+            lambda name: f"{name}\n---",
+            lambda name: f"  {name.replace(' / ', '/')}\n  -",
+            lambda name: f"text\n\n{name}\n{'-' * len(name)}  ",
+        ],
+    )
+    def test_headings_have_several_forms(
+        self, root: MemoryRoot, write: Callable[[str], str]
+    ) -> None:
+        parts = [f"{write(name)}\n\nText of {name}." for name in remembering.WRAPUP_SECTIONS]
+        assert remembering.validate_wrapup("\n\n".join(parts)).valid
+        done = root.wrapup("\n\n".join(parts), title="T")
+        for name in remembering.WRAPUP_SECTIONS:
+            assert f"Text of {name}." in root.show(done.file, section=name).text
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "```yaml\nFindings\n---\n```",
+            "~~~\nFindings\n---\n```\nFindings\n---\n~~~",
+            "- Findings\n---",
+            "> Findings\n---",
+            "    Findings\n---",
+            "1. Findings\n---",
+            "\n---",
+            "One\nFindings\n---",
+            "Findings\n===",
+            "| Findings |\n|---|",
+            "### Findings",
+            "##Findings",
+        ],
+    )
+    def test_other_lines_are_no_sections(self, text: str) -> None:
+        assert "Findings" in remembering.validate_wrapup(f"{text}\n\nx").missing_sections
+
+    def test_underlines_in_a_fence_stay(self, root: MemoryRoot) -> None:
+        body = f"{WRAPUP}\n```yaml\na: 1\n---\nb: 2\n```\n\n- item\n---\n\nTwo\nlines\n---\n"
+        assert root.wrapup(body, title="T").body.endswith(body.strip()[-60:])
 
     def test_result_has_the_text_as_it_stands_in_the_file(self, root: MemoryRoot) -> None:
         done = root.wrapup(WRAPUP, title="A day")

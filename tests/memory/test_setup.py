@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
+from hedgerow.memory import MemoryRoots
 from hedgerow.memory.config import nearest_root
 from hedgerow.memory.doctor import diagnose
 from memory_doubles import put
@@ -63,7 +64,7 @@ class TestInit:
         assert raised.value.code == "root_too_new"
         assert [path.name for path in tmp_path.iterdir()] == [name]
 
-    @pytest.mark.parametrize("line", [".hedgerow", "  .hedgerow/  "])
+    @pytest.mark.parametrize("line", [".hedgerow", "  .hedgerow/  ", "/.hedgerow/", "**/.hedgerow"])
     def test_an_ignore_file_that_knows_stays(self, tmp_path: Path, line: str) -> None:
         put(tmp_path, ".gitignore", f"x\n{line}\n")
         assert not MemoryRoot.initialize(tmp_path).gitignore_updated
@@ -73,8 +74,52 @@ class TestInit:
         (tmp_path / ".gitignore").write_bytes(b"caf\xe9\r\n")
         assert MemoryRoot.initialize(tmp_path).gitignore_updated
         assert (tmp_path / ".gitignore").read_bytes() == (
-            b"caf\xe9\r\n# hedgerow derived state\n.hedgerow/\n"
+            b"caf\xe9\r\n# hedgerow derived state\r\n.hedgerow/\r\n"
         )
+
+    @pytest.mark.parametrize(
+        ("old", "added"),
+        [
+            (b"a\r\nb\r\n", b"# hedgerow derived state\r\n.hedgerow/\r\n"),
+            (b"a\r\nb", b"\r\n# hedgerow derived state\r\n.hedgerow/\r\n"),
+            (b"a\r\nb\nc\n", b"# hedgerow derived state\n.hedgerow/\n"),
+            (b"a", b"\n# hedgerow derived state\n.hedgerow/\n"),
+            (b"\xef\xbb\xbfa\r\n", b"# hedgerow derived state\r\n.hedgerow/\r\n"),
+            (b"", b"# hedgerow derived state\n.hedgerow/\n"),
+        ],
+    )
+    def test_an_ignore_file_keeps_its_line_ends(
+        self, tmp_path: Path, old: bytes, added: bytes
+    ) -> None:
+        (tmp_path / ".gitignore").write_bytes(old)
+        assert MemoryRoot.initialize(tmp_path).gitignore_updated
+        assert (tmp_path / ".gitignore").read_bytes() == old + added
+
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+    @pytest.mark.parametrize("tail", [b"", b"\0"])
+    def test_an_ignore_file_that_git_cannot_read_is_an_error(
+        self, tmp_path: Path, encoding: str, tail: bytes
+    ) -> None:
+        old = "\ufeff".encode("utf-16-be") * (encoding == "utf-16-be") + "x\r\n".encode(encoding)
+        (tmp_path / ".gitignore").write_bytes(old + tail)
+        with pytest.raises(
+            HedgerowError, match=r"\.gitignore was not changed: it is UTF-16"
+        ) as raised:
+            MemoryRoot.initialize(tmp_path)
+        assert raised.value.code == "root_io"
+        assert [path.name for path in tmp_path.iterdir()] == [".gitignore"]
+        assert (tmp_path / ".gitignore").read_bytes() == old + tail
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+    def test_a_setting_keeps_the_form_of_the_configuration(
+        self, tmp_path: Path, encoding: str
+    ) -> None:
+        text = json.dumps({"schemaVersion": 1, "note": "é"}, indent=2).replace("\n", "\r\n")
+        (tmp_path / "hedgerow.json").write_bytes(text.encode(encoding))
+        MemoryRoot.initialize(tmp_path, vault=False, embedder="ollama:x")
+        new = (tmp_path / "hedgerow.json").read_bytes().decode(encoding)
+        assert new.count("\n") == new.count("\r\n") == 5
+        assert json.loads(new) == {"schemaVersion": 1, "note": "é", "embedder": "ollama:x"}
 
     @pytest.mark.parametrize("name", [".gitignore", "hedgerow.json"])
     def test_a_linked_file_stays_a_link(self, tmp_path: Path, name: str) -> None:
@@ -232,6 +277,63 @@ class TestOpen:
         with pytest.raises(HedgerowError, match=rf"hedgerow\.json:{position}[: ]") as raised:
             MemoryRoot.open(tmp_path).sync()
         assert raised.value.code == "root_config_invalid"
+
+    @pytest.mark.parametrize(
+        ("key", "advice"),
+        [
+            ("excludes", '; did you mean "exclude"?'),
+            ("Exclude", '; did you mean "exclude"?'),
+            ("embeder", '; did you mean "embedder"?'),
+            ("dailynotes", '; did you mean "dailyNotes"?'),
+            ("schemaVersio", '; did you mean "schemaVersion"?'),
+            ("owner", "."),
+            ("é", "."),
+        ],
+    )
+    @pytest.mark.parametrize("name", ["hedgerow.json", "jumpybrain.json"])
+    def test_a_key_that_does_not_exist_is_named(
+        self, tmp_path: Path, key: str, advice: str, name: str
+    ) -> None:
+        put(tmp_path, name, f'{{"schemaVersion": 1,\n  {json.dumps(key)}: ["private/"]}}')
+        line = f"{tmp_path / name}:2:{len(json.dumps(key)) + 5}"
+        notice = f"{line}: unknown key {json.dumps(key)}{advice}"
+        told: list[str] = []
+        root = MemoryRoot.open(tmp_path, notify=told.append)
+        assert root.recall("x").notices == (notice,)
+        assert root.recall("x", sync=False).notices == (notice,)
+        assert told == [notice]
+        assert root.status().message == f"This hedgerow supports schema v1. {notice}"
+        assert notice in diagnose(tmp_path).memory_root.message
+
+    def test_many_keys_that_do_not_exist_are_counted(self, tmp_path: Path) -> None:
+        keys = {f"key {number}": 0 for number in range(9)}
+        put(tmp_path, "hedgerow.json", json.dumps({"schemaVersion": 1} | keys))
+        *named, rest = MemoryRoot.open(tmp_path, notify=lambda _: None).recall("x").notices
+        assert len(named) == 5
+        assert rest == f"{tmp_path / 'hedgerow.json'} has 4 more keys that do not exist."
+
+    def test_keys_of_each_of_several_roots_are_named(self, tmp_path: Path) -> None:
+        for name in ("a", "b"):
+            put(tmp_path / name, "hedgerow.json", '{"schemaVersion": 1, "indexroot": "."}')
+        roots = MemoryRoots.open([tmp_path / "a", tmp_path / "b"], notify=lambda _: None)
+        assert [one.split(":")[0] for one in roots.recall("x").notices] == [
+            str(tmp_path / name / "hedgerow.json") for name in ("a", "b")
+        ]
+
+    @pytest.mark.parametrize(
+        ("defaults", "meant"),
+        [
+            ({"findings": {}}, "finding"),
+            ({"finding": {"staleafter": "90d"}}, "staleAfter"),
+            ({"finding": {"validUntl": "90d"}}, "validUntil"),
+        ],
+    )
+    def test_the_nearest_key_of_defaults_is_named(
+        self, tmp_path: Path, defaults: dict[str, object], meant: str
+    ) -> None:
+        put(tmp_path, "hedgerow.json", json.dumps({"schemaVersion": 1, "defaults": defaults}))
+        with pytest.raises(HedgerowError, match=f'; did you mean "{meant}"\\?; repair it'):
+            MemoryRoot.open(tmp_path).recall("x")
 
     @pytest.mark.parametrize("path", ["a\0b", "a\ud800b"])
     def test_a_text_that_is_not_a_path_is_refused(self, path: str) -> None:

@@ -100,6 +100,79 @@ class TestObsidian:
         ]
         assert root.index().unused == []
 
+    @pytest.mark.parametrize(
+        ("given", "left"),
+        [
+            (["Private/"], ["Private.md", "a.md", "b/Private/x.md", "tmp-x.md"]),
+            (["Private"], ["a.md", "b/Private/x.md", "tmp-x.md"]),
+            (["tmp-", "b/Pri"], ["Private.md", "Private/x.md", "a.md"]),
+            ([5, "", "../x", "*"], ["Private.md", "Private/x.md", "a.md", "b/Private/x.md", "tmp-x.md"]),
+            ("Private/", ["Private.md", "Private/x.md", "a.md", "b/Private/x.md", "tmp-x.md"]),
+        ],
+    )  # fmt: skip
+    def test_excluded_files_are_not_read(
+        self, tmp_path: Path, given: object, left: list[str]
+    ) -> None:
+        for name in ("a.md", "Private.md", "Private/x.md", "b/Private/x.md", "tmp-x.md"):
+            put(tmp_path, name, "Pears.\n")
+        put(tmp_path, ".obsidian/app.json", json.dumps({"userIgnoreFilters": given}))
+        root = MemoryRoot.init(tmp_path)
+        assert sorted(hit.file for hit in root.recall("pears", limit=10)) == left
+        assert root.recall("pears").notices == ()
+
+    def test_regular_expressions_of_excluded_files_are_named(self, tmp_path: Path) -> None:
+        given = ["Private/", *(f"/^tmp-{number}/" for number in range(5))]
+        put(tmp_path, ".obsidian/app.json", json.dumps({"userIgnoreFilters": given}))
+        root = MemoryRoot.init(tmp_path)
+        (notice,) = root.recall("pears").notices
+        assert notice == (
+            f"{tmp_path / '.obsidian/app.json'}: the excluded files '/^tmp-0/', '/^tmp-1/', '/^tmp-2/' and 2 "
+            'more are read: a regular expression is no pattern; name them with "exclude" in hedgerow.json'
+        )
+        assert notice in root.status().message
+
+    def test_canvases_of_a_renamed_note_are_named(self, tmp_path: Path) -> None:
+        (tmp_path / ".obsidian").mkdir()
+        put(tmp_path, "sub/x.md", "Pears.\n")
+        shown = {
+            "file": {"file": "sub/x.md"},
+            "deep/path": {"text": "see [[sub/x]]"},
+            "name": {"text": "see [[X#Part|pears]]"},
+            "other": {"file": "x.md", "text": "sub/x.md and [[xy]]"},
+        }
+        for name, node in shown.items():
+            put(tmp_path, f"{name}.canvas", json.dumps({"nodes": [5, {"file": 5}, node]}))
+        for name, text in (("bad", "{"), ("list", "[]"), ("none", '{"nodes": 1}')):
+            put(tmp_path, f"{name}.canvas", text)
+        root = MemoryRoot.init(tmp_path)
+        done = root.rename("sub/x.md", "sub/y.md")
+        assert [(one.path, one.code) for one in done.by_hand] == [
+            ("deep/path.canvas", "canvas"),
+            ("file.canvas", "canvas"),
+            ("name.canvas", "canvas"),
+        ]
+        assert done.by_hand[0].reason == "it shows sub/x.md, and canvases are not changed"
+
+    def test_links_that_obsidian_alone_resolves_are_named_by_a_rename(self, tmp_path: Path) -> None:
+        (tmp_path / ".obsidian").mkdir()
+        put(tmp_path, "sub/x y.md", "Pears.\n")
+        texts = {
+            "a/vault.md": "[x](sub/x%20y.md#Part)\n",
+            "a/name.md": "[x](X%20y.md) and [z](z.md)\n",
+            "a/relative.md": "[x](../sub/x%20y.md)\n",
+            "a/other.md": "[z](sub/z.md) [q](b/sub/x%20y.md)\n",
+        }
+        for name, text in texts.items():
+            put(tmp_path, name, text)
+        root = MemoryRoot.init(tmp_path)
+        done = root.rename("sub/x y.md", "sub/z z.md")
+        assert [(one.path, one.code) for one in done.by_hand] == [
+            ("a/name.md", "vault_link"),
+            ("a/vault.md", "vault_link"),
+        ]
+        assert "by a Markdown link in it from the vault's folder" in done.by_hand[0].reason
+        assert done.changed == ("a/relative.md",)
+
     def test_comments_and_block_ids_are_not_found(self, obsidian: Path) -> None:
         root = MemoryRoot.init(obsidian)
         assert found(root, "moles") == found(root, '"cut-1"') == []

@@ -156,10 +156,12 @@ def test_limits_are_told(db):
         client = served(db, stack, body_bytes=1000)
         long = {"query": "x" * 2000}
         assert "1,000 bytes" in problem(client.post("/v1/search", json=long), 413, "body_too_large")
-        pieces = (b"x" * 100 for _ in range(20))
         plain = {"Content-Type": "application/json"}
-        chunked = client.post("/v1/search", content=pieces, headers=plain)
-        problem(chunked, 411, "length_required")
+        for size in (20, 10_000):
+            pieces = (b"x" * 100 for _ in range(size))
+            chunked = client.post("/v1/search", content=pieces, headers=plain)
+            assert "1,000 bytes" in problem(chunked, 413, "body_too_large")
+            assert chunked.headers["connection"] == "close"
         for wrong in (
             {"query": "a", "limit": 1001},
             {"query": "a", "limt": 1},
@@ -528,3 +530,88 @@ def test_backups_that_are_not_downloaded_have_a_limit(db):
             service.remove(copy)
             assert not copy.parent.exists()
         service.remove(service.backup())
+
+
+def in_chunks(path: str, pieces: list[bytes], token: str = WRITER) -> list[bytes]:
+    """Return the head of a request and its chunks."""
+    head = ABOUT.replace("GET /v1/about", f"POST {path}").replace(WRITER, token).rstrip()
+    head += "\r\nAccept: application/json, text/event-stream\r\nContent-Type: application/json"
+    chunks = [f"{len(one):x}\r\n".encode() + one + b"\r\n" for one in [*pieces, b""]]
+    return [f"{head}\r\nTransfer-Encoding: chunked\r\n\r\n".encode(), *chunks]
+
+
+def status_of(connection: socket.socket, sent: list[bytes], pause: float = 0.0) -> int:
+    """Return the status of the response to a request that is sent as a whole before it is read."""
+    for piece in sent:
+        connection.sendall(piece)
+        time.sleep(pause)
+    return answered(connection).status
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+def test_a_body_in_chunks_is_read(address, pause):
+    recall = in_chunks("/v1/recall", [b'{"que', b'ry": "slu', b'gs"}'])
+    ping = in_chunks("/mcp", [b'{"jsonrpc": "2.0", "id": 1, ', b'"method": "ping"}'])
+    with socket.create_connection(address, LONGEST) as connection:
+        for sent in (recall, ping, recall):
+            assert status_of(connection, sent, pause) == 200
+        connection.sendall(b"".join(recall) * 2)
+        assert [answered(connection).status for _ in range(2)] == [200, 200]
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "token", "status"),
+    [
+        ("/v1/recall", 300 * 1024, WRITER, 413),
+        ("/v1/recall", 100, "x" * 40, 401),
+        ("/v1/recall", 300 * 1024, "x" * 40, 401),
+        ("/v1/nowhere", 100 * 1024, WRITER, 404),
+        ("/healthz", 100, WRITER, 405),
+    ],
+)
+def test_a_refused_body_in_chunks_gets_an_answer(address, path, size, token, status):
+    pieces = [b"x" * (size // 10) for _ in range(10)]
+    with socket.create_connection(address, LONGEST) as connection:
+        assert status_of(connection, in_chunks(path, pieces, token), 0.05) == status
+    with socket.create_connection(address, LONGEST) as connection:
+        assert status_of(connection, in_chunks(path, pieces, token)) == status
+
+
+def test_a_body_in_chunks_of_a_byte_ends_the_connection(address):
+    sent = in_chunks("/v1/recall", [b" "] * 20_000)
+    with socket.create_connection(address, LONGEST) as connection:
+        with suppress(OSError):
+            connection.sendall(b"".join(sent))
+        with suppress(ConnectionResetError):
+            assert connection.recv(1) == b""
+
+
+def test_bodies_in_chunks_count_among_those_that_are_held(db):
+    with ExitStack() as stack:
+        client = served(db, stack, held_bytes=100_000)
+        pieces = (b" " * 1000 for _ in range(200))
+        plain = {"Content-Type": "application/json"}
+        answer = client.post("/v1/search", content=pieces, headers=plain)
+        problem(answer, 429, "too_many_requests")
+        assert client.post("/v1/search", content=iter([b'{"query": "a"}']), headers=plain).json()
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/metrics", "/v1/about", "/v1/none"])
+def test_head_is_answered_like_get(of_root, path):
+    head, get = of_root.head(path), of_root.get(path)
+    assert (head.status_code, head.content) == (get.status_code, b"")
+    assert head.headers["content-type"] == get.headers["content-type"]
+
+
+def test_head_is_refused_where_there_is_no_get(of_root):
+    assert of_root.head("/v1/recall").status_code == 405
+
+
+def test_head_leaves_the_connection_open(address):
+    head = ABOUT.replace("GET", "HEAD").encode()
+    with socket.create_connection(address, LONGEST) as connection:
+        for _ in range(2):
+            connection.sendall(head)
+            response = HTTPResponse(connection, method="HEAD")
+            response.begin()
+            assert (response.status, response.read()) == (200, b"")

@@ -31,7 +31,7 @@ class Sent:
 
 
 def joining(sent: Sent) -> _Joining:
-    return _Joining(sent, asyncio.get_running_loop())  # type: ignore[arg-type]
+    return _Joining(sent, asyncio.get_running_loop(), lambda: False)  # type: ignore[arg-type]
 
 
 def test_pieces_are_sent_together_and_in_order() -> None:

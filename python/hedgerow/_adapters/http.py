@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache, partial
 from http import HTTPStatus
 from pathlib import Path
-from ssl import SSLContext, create_default_context
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext, create_default_context
 from time import monotonic, time
 from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -99,7 +99,7 @@ class Connections:
         if self._process != os.getpid():
             self._forget()
         if self._client is None:
-            self._client = self._made(httpx.Client)
+            self._client = self._made(httpx.Client, url)
         client = self._client
         streamed = client.send(client.build_request(method, url, **options), stream=True)
         try:
@@ -115,7 +115,7 @@ class Connections:
         self, method: str, url: str, *, into: BinaryIO | None = None, **options: Any
     ) -> Any:
         """Like `send`, but asynchronous."""
-        client = self._of_loop()
+        client = self._of_loop(url)
         streamed = await client.send(client.build_request(method, url, **options), stream=True)
         try:
             kept = _Body(into if streamed.is_success else None)
@@ -137,7 +137,7 @@ class Connections:
         if client is not None:
             await client.aclose()
 
-    def _of_loop(self) -> httpx.AsyncClient:
+    def _of_loop(self, url: str) -> httpx.AsyncClient:
         """A connection belongs to the event loop it was opened in."""
         if self._process != os.getpid():
             self._forget()
@@ -147,12 +147,20 @@ class Connections:
             # A copy: the loops of other threads come and go meanwhile.
             for gone in [other for other in list(self._clients) if other.is_closed()]:
                 self._clients.pop(gone, None)
-            client = self._clients[loop] = self._made(httpx.AsyncClient)
+            client = self._clients[loop] = self._made(httpx.AsyncClient, url)
         return client
 
-    def _made(self, kind: type[ClientT]) -> ClientT:
-        """Make a client; raises InvalidInputError for a certificate or a proxy that cannot be used."""
-        verify = certificates() if self._ca is None else _context_of(self._ca)
+    def _made(self, kind: type[ClientT], url: str) -> ClientT:
+        """Make a client; raises InvalidInputError for a certificate or a proxy that cannot be used.
+
+        For a URL of plain HTTP no certificates are read. The client would trust no server with TLS.
+        """
+        if self._ca is not None:
+            verify = _context_of(self._ca)
+        elif url.startswith("http://"):
+            verify = SSLContext(PROTOCOL_TLS_CLIENT)
+        else:
+            verify = certificates()
         problem = ""
         try:
             return kind(
@@ -195,8 +203,22 @@ class Bearer(httpx.Auth):
 
 @cache
 def certificates() -> SSLContext:
-    """Read once: that takes longer than many a request."""
-    return httpx.create_ssl_context()
+    """Read the certificates that the system trusts, once: that takes longer than many a request.
+
+    Raises InvalidInputError for a variable of the environment that names a file without certificates.
+    """
+    problem = ""
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:  # also an SSLError, of a file with something else
+        problem = error.strerror or str(error)
+    named = [name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)]
+    where = f"{named[0]}={os.environ[named[0]]}" if named else "certifi"
+    raise InvalidInputError(
+        f"the certificates of {where} cannot be read ({problem}); "
+        + (f"correct or unset {named[0]}" if named else "install certifi again"),
+        code="invalid_endpoint",
+    )
 
 
 def _context_of(ca: str) -> SSLContext:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hedgerow._checks import checked_path, shown
 from hedgerow._extras import imports_of
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -240,8 +241,7 @@ def read_settings(folder: Path) -> Settings | None:
     """
     file = folder / SETTINGS
     try:
-        with file.open("rb") as stream:
-            found = json.loads(stream.read(_MOST_SETTINGS))
+        found = json.loads(read_regular(file, _MOST_SETTINGS))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:

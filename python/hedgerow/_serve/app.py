@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -93,7 +94,11 @@ class Tools:
 
         async def received() -> Message:
             message = await receive()
-            parts.append(message.get("body", b""))
+            body = message.get("body", b"")
+            if not parts and body.startswith(BOM_UTF8):
+                body = body[len(BOM_UTF8) :]
+                message = {**message, "body": body}
+            parts.append(body)
             return message
 
         async def sent(message: Message) -> None:
@@ -299,7 +304,24 @@ def build(
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match"],
             expose_headers=["ETag"],
         )
-    return metrics.around(guarded)
+    return _with_head(metrics.around(guarded))
+
+
+def _with_head(app: ASGIApp) -> ASGIApp:
+    """Answer HEAD like GET, without the body."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await app(scope, receive, send)
+            return
+
+        async def bare(message: Message) -> None:
+            is_body = message["type"] == "http.response.body"
+            await send({**message, "body": b""} if is_body else message)
+
+        await app({**scope, "method": "GET"}, receive, bare)
+
+    return answered
 
 
 def _add_own_routes(

@@ -76,7 +76,7 @@ class Guard:
         try:
             self._check_address(headers)
             grant = None if scope["path"] in OPEN else self._grant_of(headers)
-            length = self._length(headers, scope["path"], grant)
+            body = self._body(headers, scope["path"], grant)
         except Problem as problem:
             await self._wait_for_turn()
             if problem.status_code == HTTPStatus.UNAUTHORIZED:
@@ -87,12 +87,11 @@ class Guard:
             await self._wait_for_turn()
         else:
             scope["grant"] = grant
-        held = length if length > _SMALL else 0
-        self._held += held
+        self._hold(body, body.length or 0)
         try:
-            await self._app(scope, self._limited(receive), send)
+            await self._app(scope, self._limited(receive, body), _closing(send, body))
         finally:
-            self._held -= held
+            self._held -= body.held
 
     async def _wait_for_turn(self) -> None:
         """Let one request without a token through in each turn of the event loop, so that others are not held up."""
@@ -129,38 +128,43 @@ class Guard:
             )
         return allowed
 
-    def _length(self, headers: Mapping[str, str], path: str, grant: Grant | None) -> int:
-        """Return the bytes of the body; raises a Problem if they are not stated, or too many."""
-        if "transfer-encoding" in headers:
-            # Chunks of one byte each would take a second of work for each MiB.
-            raise Problem(
-                "length_required", "send the body with the header Content-Length, and not in chunks"
-            )
+    def _body(self, headers: Mapping[str, str], path: str, grant: Grant | None) -> _Body:
+        """Return the limits of the body; raises a Problem if it states too many bytes."""
         limits, stated = self._limits, headers.get("content-length", "0")
         most = limits.bytes_of["read" if grant is None else grant.kind]
         if not path.startswith(limits.large):
             most = min(most, limits.small_bytes)
+        if "transfer-encoding" in headers:
+            return _Body(most, None)
         length = int(stated[:20]) if stated.isdecimal() else most + 1
         if length > most:
-            raise Problem(
-                "body_too_large",
-                f"a body may have {most:,} bytes with this token at this path; send less at once",
-            )
+            raise _too_large(most)
+        self._check_held(length)
+        return _Body(most, length)
+
+    def _check_held(self, length: int) -> None:
         if length > _SMALL and self._held + length > self._limits.held_bytes:
             raise Problem(
                 "too_many_requests",
                 f"other requests hold {self._held:,} bytes of bodies already; try again later",
             )
-        return length
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Receive a body, which must arrive in its time."""
+    def _hold(self, body: _Body, length: int) -> None:
+        """Count the bytes of a body among those that are held, if it is not small."""
+        held = length if length > _SMALL else 0
+        self._held += held - body.held
+        body.held = held
+
+    def _limited(self, receive: Receive, body: _Body) -> Receive:
+        """Receive a body, which must arrive in its time and, in chunks, within its limit."""
         end = anyio.current_time() + self._limits.seconds
-        is_whole = False
+        received = 0
 
         async def limited() -> Message:
-            nonlocal end, is_whole
-            if is_whole:  # The next message is the end of the connection, which has no deadline.
+            nonlocal end, received
+            if (
+                body.is_whole
+            ):  # The next message is the end of the connection, which has no deadline.
                 return await receive()
             with anyio.CancelScope(deadline=end) as waiting:
                 message = await receive()
@@ -170,17 +174,58 @@ class Guard:
                     f"a body has {self._limits.seconds:g} s, and one more for each 16 KiB; send it "
                     "faster, or less at once",
                 )
-            end += len(message.get("body", b"")) / _BYTES_PER_SECOND
-            is_whole = not message.get("more_body")
+            size = len(message.get("body", b""))
+            received += size
+            if body.length is None:
+                if received > body.most:
+                    raise _too_large(body.most)
+                self._check_held(received - body.held)
+                self._hold(body, received)
+            end += size / _BYTES_PER_SECOND
+            body.is_whole = not message.get("more_body")
             return message
 
         return limited
 
 
+@dataclass(slots=True)
+class _Body:
+    """The body of a request: its longest length, the stated one, and the bytes that are held of it.
+
+    In chunks, it states no length.
+    """
+
+    most: int
+    length: int | None
+    held: int = 0
+    is_whole: bool = False
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(
+        "body_too_large",
+        f"a body may have {most:,} bytes with this token at this path; send less at once",
+    )
+
+
+def _closing(send: Send, body: _Body) -> Send:
+    """Send an answer, which closes the connection if the rest of a body in chunks was not read."""
+    if body.length is not None:
+        return send
+
+    async def closing(message: Message) -> None:
+        if message["type"] == "http.response.start" and not body.is_whole:
+            message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
+        await send(message)
+
+    return closing
+
+
 def _refusal(problem: Problem, headers: Mapping[str, str]) -> JSONResponse:
     """Return the answer to a refused request.
 
-    The body is read and dropped, since a client that is still sending would not get the answer. One in chunks is not.
+    The body is read and dropped, since a client that is still sending would not get the answer. After one in
+    chunks the connection is closed.
     """
     response = answer(problem)
     if "transfer-encoding" in headers:

@@ -41,7 +41,6 @@ _STATUS = {
     "duplicate_memory": HTTPStatus.CONFLICT,
     "outcome_unknown": HTTPStatus.CONFLICT,
     "already_done": HTTPStatus.CONFLICT,
-    "length_required": HTTPStatus.LENGTH_REQUIRED,
     "body_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "idempotency_mismatch": HTTPStatus.UNPROCESSABLE_ENTITY,
     "version_required": HTTPStatus.PRECONDITION_REQUIRED,

@@ -43,6 +43,12 @@ _HEAD_PIECE_BYTES = 1024
 _BODY_PIECE_BYTES = 4 * 1024
 """The bytes of a body that are parsed at once, and the most of a next head that come along."""
 
+_FRAMING_BYTES = 16 * 1024
+"""The most bytes around the chunks of a body beyond the bytes in them. Each chunk takes h11 about 15 µs."""
+
+_LINGER_SECONDS = 2.0
+"""The time in which the rest of a refused body in chunks is read and dropped, before the connection is closed."""
+
 _CONNECTIONS = 1_000
 """The most connections at once. Each can hold 64 KiB of a body in memory before its token is checked."""
 
@@ -217,11 +223,13 @@ class Protocol(H11Protocol):
     _head_timer: asyncio.TimerHandle | None = None
     _write_timer: asyncio.TimerHandle | None = None
     _unsent = 0
+    _framing = 0
     _is_scheduled = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room for the connection, and wait for its first request."""
-        super().connection_made(cast("asyncio.Transport", _Joining(transport, self.loop)))
+        joining = _Joining(transport, self.loop, lambda: self._is_chunked and self.cycle.more_body)
+        super().connection_made(cast("asyncio.Transport", joining))
         self.flow = _Flow(transport, self._resume)
         self._pending = bytearray()
         # The writer is paused as long as the transport holds anything, so that a stall is noticed.
@@ -243,18 +251,21 @@ class Protocol(H11Protocol):
         if self.transport.is_closing():
             self._pending.clear()
             return
-        size = _HEAD_PIECE_BYTES if self._is_idle else _BODY_PIECE_BYTES
+        is_small = self._is_idle or self._is_chunked
+        size = _HEAD_PIECE_BYTES if is_small else _BODY_PIECE_BYTES
         piece = bytes(self._pending[:size])
         del self._pending[:size]
+        held = 0 if self._is_idle else len(self.cycle.body)
         super().data_received(piece)
         if self._is_idle:
             self._wait_for_head()
+            self._framing = 0
         else:
             self._stop_waiting_for_head()
-            # The guard refuses a body in chunks, and parsing it would take long.
-            if any(name == b"transfer-encoding" for name, _ in self.headers):
-                self._pending.clear()
-                self.transport.pause_reading()
+            added = len(self.cycle.body) - held
+            self._framing += len(piece) - 2 * added
+            if self._is_chunked and self._framing > _FRAMING_BYTES:
+                self.transport.abort()
                 return
         if self._pending:
             self.transport.pause_reading()
@@ -297,6 +308,13 @@ class Protocol(H11Protocol):
     def is_busy(self) -> bool:
         """Whether a request with a token of this server is being answered."""
         return not self._is_idle and "grant" in self.cycle.scope and not self.flow.write_paused
+
+    @property
+    def _is_chunked(self) -> bool:
+        """Whether the last request has a body in chunks."""
+        return self.cycle is not None and any(
+            name == b"transfer-encoding" for name, _ in self.headers
+        )
 
     @property
     def _is_idle(self) -> bool:
@@ -372,9 +390,16 @@ class _Joining:
     the body of an answer: each send costs a call of the system, and a wait for Python's lock.
     """
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        loop: asyncio.AbstractEventLoop,
+        is_sending: Callable[[], bool],
+    ) -> None:
         self._transport = transport
         self._loop = loop
+        self._is_sending = is_sending
+        self._is_lingering = False
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -388,9 +413,21 @@ class _Joining:
             self._send()
 
     def close(self) -> None:
-        """Send the remaining pieces, then close."""
+        """Send the remaining pieces, then close, later if the client is sending a body in chunks.
+
+        The system would reset the connection, and the client lose an answer that it has not read.
+        """
         self._send()
-        self._transport.close()
+        if self._is_lingering or not self._is_sending():
+            self._transport.close()
+            return
+        self._is_lingering = True
+        self._transport.resume_reading()
+        self._loop.call_later(_LINGER_SECONDS, self._transport.close)
+
+    def is_closing(self) -> bool:
+        """Whether the connection is closed, or will be without another answer."""
+        return self._is_lingering or self._transport.is_closing()
 
     def _send(self) -> None:
         if self._pieces:

@@ -16,6 +16,7 @@ from string import ascii_uppercase
 from typing import Literal
 from urllib.parse import quote, unquote
 
+from hedgerow._regular_files import FLAGS
 from hedgerow.errors import HedgerowError
 from hedgerow.memory.scope import Scope
 
@@ -118,7 +119,7 @@ def make_token(folder: Path, grant: Grant) -> Path:
 
 
 def _read(file: Path) -> str:
-    descriptor = os.open(file, os.O_RDONLY | _NO_LINK)
+    descriptor = os.open(file, FLAGS | _NO_LINK)
     with open(descriptor, encoding="utf-8", errors="replace") as stream:  # noqa: PTH123
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):

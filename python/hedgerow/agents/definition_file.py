@@ -25,6 +25,7 @@ from hedgerow._checks import checked_path
 from hedgerow._engine import Pipeline, _nearest, _shorten, _TomlText, parse_pipeline
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import checked
+from hedgerow._regular_files import FLAGS, KINDS
 from hedgerow.errors import InvalidInputError, PipelineError
 
 from .actions import ACTIONS, directives_in
@@ -45,18 +46,6 @@ from .reply import Lines
 LARGEST = 1 << 20
 """The most bytes of a definition or a template."""
 
-# Without O_NONBLOCK, opening a FIFO waits until another process writes to it.
-_FLAGS = os.O_RDONLY | sum(
-    getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
-)
-
-_KINDS = {
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
-
 
 class RefusedFileError(OSError):
     """A file that the system could read but this package refuses; the message says why."""
@@ -73,7 +62,7 @@ def read_inside(file: Path, folder: Path) -> bytes:
             f"is a link to {real}, outside the folder of the agents; put the file itself there"
         )
     _check(real.lstat())
-    with open(os.open(real, _FLAGS), "rb") as stream:  # noqa: PTH123 - with flags
+    with open(os.open(real, FLAGS | getattr(os, "O_NOFOLLOW", 0)), "rb") as stream:  # noqa: PTH123 - with flags
         # The file may have been replaced since it was checked.
         _check(os.fstat(stream.fileno()))
         data = stream.read(LARGEST + 1)
@@ -89,7 +78,7 @@ def _check(status: os.stat_result) -> None:
     if kind == stat.S_IFLNK:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if kind != stat.S_IFREG:
-        raise RefusedFileError(f"is {_KINDS.get(kind, 'no file')}; put a regular file there")
+        raise RefusedFileError(f"is {KINDS.get(kind, 'no file')}; put a regular file there")
 
 
 # Values, with their positions.

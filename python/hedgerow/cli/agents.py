@@ -17,7 +17,17 @@ from hedgerow._operations.fields import camel_case
 from hedgerow._operations.shapes import with_camel_case
 
 from .failures import FAILED, INTERRUPTED
-from .options import TEXT, Command, F, json_option, json_option_with, option, text_option
+from .options import (
+    PATH,
+    TEXT,
+    Command,
+    F,
+    json_option,
+    json_option_with,
+    option,
+    path_option,
+    text_option,
+)
 from .output import (
     echo,
     json_bytes,
@@ -68,7 +78,7 @@ def _store_options(command: F) -> F:
 
 
 def _agents_option(command: F) -> F:
-    return text_option(
+    return path_option(
         "--agents",
         "DIR",
         "The folder of the agents.  [default: agents, next to the store or in the root]",
@@ -202,7 +212,7 @@ def resume(*, name: str, folder: str | None, db: str | None) -> None:
 
 
 @agents.command("check")
-@click.argument("folder", type=TEXT, required=False)
+@click.argument("folder", type=PATH, required=False)
 @_store_options
 @json_option
 @click.pass_context

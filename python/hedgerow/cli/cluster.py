@@ -12,7 +12,7 @@ from hedgerow import BackendError, Index, Retriever
 from hedgerow._operations.fields import camel_case
 
 from .failures import FAILED, interruptible
-from .options import TEXT, Command, json_option, option
+from .options import PATH, Command, json_option, option
 from .output import echo, plural, progress_bar, show_rows, visible, wants_json, write_json
 from .params import EmbedderOptions, embedder_of, embedder_option
 from .place import CollectionUrl, check_exists, connection, opened_collection, server_options
@@ -39,7 +39,7 @@ def cluster() -> None:
 
 
 @cluster.command("copy", cls=Command)
-@click.argument("db", metavar="FILE", type=TEXT)
+@click.argument("db", metavar="FILE", type=PATH)
 @click.argument("place", metavar="URL/NAME", type=CollectionUrl())
 @server_options
 @option("--shards", type=click.IntRange(1), default=1, help="For a new collection; 1 by default.")

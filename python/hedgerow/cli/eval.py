@@ -33,14 +33,13 @@ from hedgerow.typing import Fusion, JudgedBy, JudgedMode, Matching
 
 from .failures import interruptible
 from .options import (
-    TEXT,
+    PATH,
     Command,
     F,
     given_options,
     json_option_with,
     option,
-    repeated_option,
-    text_option,
+    path_option,
 )
 from .output import echo, progress_bar, wants_json, write_json
 from .params import (
@@ -98,15 +97,16 @@ def _list_option(
 
 @click.command("eval", cls=Command)
 @db_option("The index to search.")
-@repeated_option(
+@path_option(
     "--folder",
     "DIR",
     "In place of --db, --queries and --qrels: a folder with passages.jsonl, queries.jsonl and "
     "qrels.tsv, or these with .gz, searched in memory. Given several times, one table has all of them.",
     "folders",
+    multiple=True,
 )
-@text_option("--queries", "FILE", "JSON Lines: id or _id, text, and maybe date and embedding.")
-@text_option(
+@path_option("--queries", "FILE", "JSON Lines: id or _id, text, and maybe date and embedding.")
+@path_option(
     "--qrels",
     "FILE",
     "Judgements: query, document and score with tabs between, or TREC's four columns.",
@@ -133,8 +133,8 @@ def _list_option(
 )
 @embedder_option("The embedder of the queries:")
 @rerank_option
-@text_option("--query-vectors", "FILE.npy", "Vectors in the order of the queries.")
-@text_option(
+@path_option("--query-vectors", "FILE.npy", "Vectors in the order of the queries.")
+@path_option(
     "--conversations",
     "PATH",
     "In place of --db, --queries and --qrels: a file of LoCoMo, REALTALK or LongMemEval, or a folder "
@@ -147,13 +147,13 @@ def _list_option(
     show_default=True,
     help="With --conversations, the number of results that are measured.",
 )
-@text_option(
+@path_option(
     "--compare",
     "FILE",
     "With --conversations, what --per-query wrote of another run: show the differences.",
 )
-@option("--chart", metavar="FILE", type=TEXT, help="Draw the table, as .svg or .png.")
-@option("--per-query", metavar="FILE", type=TEXT, help="Write every query's figures, as TSV.")
+@option("--chart", metavar="FILE", type=PATH, help="Draw the table, as .svg or .png.")
+@option("--per-query", metavar="FILE", type=PATH, help="Write every query's figures, as TSV.")
 @json_option_with("Write counts and figures as JSON.")
 def command(  # noqa: PLR0913 - one argument for each option
     *,

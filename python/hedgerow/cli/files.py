@@ -18,6 +18,7 @@ from hedgerow.memory.operations import ShowRequest
 
 from .failures import FAILED, UnfinishedError, interruptible
 from .options import (
+    PATH,
     TEXT,
     Command,
     json_option,
@@ -164,7 +165,7 @@ def _count(index: Index) -> int | None:
 
 
 @click.command("backup", cls=Command)
-@click.argument("target", metavar="TARGET", type=TEXT)
+@click.argument("target", metavar="TARGET", type=PATH)
 @db_option("The index to copy.", required=True)
 @json_option
 def backup(*, target: str, db: str) -> None:

@@ -10,7 +10,7 @@ import click
 from hedgerow._graph.figures import Neighborhood, figures_of, neighborhood_of
 from hedgerow.memory.operations import LinkRequest, LinksRequest, VisitRequest
 
-from .options import TEXT, Command, json_option, option, request_options, sync_option
+from .options import PATH, TEXT, Command, json_option, option, request_options, sync_option
 from .output import echo, plural, visible, wants_json, write_json, wrote_json
 from .place import OpenStore, memory_of, open_store, scope, server_of, store_options, time_option
 
@@ -22,7 +22,7 @@ _LISTED = 1000
 
 @click.command("graph", cls=Command)
 @click.argument("key", type=TEXT, required=False)
-@option("--svg", metavar="FILE", type=TEXT, help="Draw the neighborhood of KEY.")
+@option("--svg", metavar="FILE", type=PATH, help="Draw the neighborhood of KEY.")
 @request_options(
     LinksRequest,
     "hops",

@@ -13,7 +13,7 @@ from hedgerow import Index, IndexStats, InvalidInputError, Retriever
 from hedgerow._engine import _is_embedded
 
 from .failures import FAILED, interruptible
-from .options import Command, given_options, json_option, option, repeated_option
+from .options import AnyPath, Command, given_options, json_option, option, repeated_option
 from .output import (
     echo,
     plural,
@@ -54,7 +54,7 @@ _IN_THE_CONFIGURATION = frozenset(
 
 
 @click.command("index", cls=Command)
-@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=AnyPath())
 @db_option("The index file; created if it does not exist.")
 @place_options(scope=False, target=False)
 @option(

@@ -15,7 +15,7 @@ from hedgerow.memory.operations import Mode, ProcessRequest
 
 from .failures import FAILED, REPEAT, WRITTEN_SO_FAR, UnfinishedError, interruptible
 from .fixes import words_of
-from .options import TEXT, Command, json_option, option, request_options, text_option
+from .options import PATH, TEXT, Command, json_option, option, request_options, text_option
 from .output import (
     echo,
     has_terminal,
@@ -63,7 +63,7 @@ _ABOVE = {
 
 
 @click.command("init", cls=Command)
-@click.argument("folder", metavar="[DIR]", type=TEXT, required=False)
+@click.argument("folder", metavar="[DIR]", type=PATH, required=False)
 @option("--force", is_flag=True, help="Write the configuration again.")
 @text_option(
     "--embedder",
@@ -163,7 +163,7 @@ _ACTIONS = {
 
 @click.command("import", cls=Command)
 @click.argument("format", type=click.Choice(_FORMATS))
-@click.argument("source", type=TEXT)
+@click.argument("source", type=PATH)
 @option("--apply", is_flag=True, **_APPLY)
 @place_options(scope=False, target=False)
 @json_option
@@ -333,7 +333,7 @@ def _tell_dry_run(*, apply: bool) -> None:
 
 
 @click.command("audit", cls=Command)
-@click.argument("source", metavar="[SOURCE]", type=TEXT, required=False)
+@click.argument("source", metavar="[SOURCE]", type=PATH, required=False)
 @place_options()
 @json_option
 def audit(*, source: str | None) -> None:

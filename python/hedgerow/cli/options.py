@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 import click
 
 from hedgerow import __version__
+from hedgerow._checks import from_home
 from hedgerow._operations.fields import declared, without_none
 from hedgerow._operations.shapes import is_list
 
@@ -50,6 +52,13 @@ def text_option(
 ) -> Callable[[F], F]:
     """Add an option that takes a text; `names` are further names, and that of its parameter."""
     return option(name, *names, metavar=metavar, type=TEXT, help=help_text, **attributes)
+
+
+def path_option(
+    name: str, metavar: str, help_text: str, *names: str, **attributes: Any
+) -> Callable[[F], F]:
+    """Add an option that takes the path of a file or a folder, as `text_option` does."""
+    return option(name, *names, metavar=metavar, type=PATH, help=help_text, **attributes)
 
 
 def repeated_option(
@@ -158,6 +167,27 @@ def _printable(value: str) -> str:
 
 
 TEXT = TextType()
+
+
+class PathType(TextType):
+    """A path in UTF-8. A `~` that no shell expanded is the home folder."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or fail with the bytes that are not UTF-8."""
+        return from_home(super().convert(value, param, ctx))
+
+
+PATH = PathType()
+
+
+class AnyPath(click.Path):
+    """A path in any bytes. A `~` that no shell expanded is the home folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path in the type that was asked for."""
+        return super().convert(from_home(os.fsdecode(value)), param, ctx)
 
 
 # Options from requests.

@@ -23,7 +23,7 @@ from hedgerow import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow._adapters.connection import LOOPBACK
 
 from .fixes import PLACE, message_with_fixes
-from .options import TEXT, F, option, text_option, with_options
+from .options import PATH, TEXT, F, option, path_option, text_option, with_options
 from .output import echo, has_terminal, progress_bar, visible
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def place_options(
             listed: dict[str, Any] = {"type": TEXT, "multiple": True, "metavar": "KEY=ID"}
             command = add(command, "--scope", _keep_scope, help=text, **listed)
         text = "The memory root.  [default: HEDGEROW_MEMORY_ROOT, else the nearest upward]"
-        listed = {"type": TEXT, "multiple": True, "metavar": "DIR"}
+        listed = {"type": PATH, "multiple": True, "metavar": "DIR"}
         return add(command, "--root", _keep, help=text, **listed)
 
     return decorate
@@ -101,7 +101,7 @@ def place_options(
 
 def db_option(help_text: str, *, required: bool = False) -> Callable[[F], F]:
     """Add `--db`, whose default is in HEDGEROW_DB; an explicit `--root` wins over that."""
-    return text_option(
+    return path_option(
         "--db",
         "FILE",
         help_text,
@@ -526,12 +526,16 @@ def _opened(db: str, *, reads: bool) -> Store:
 
 
 def check_exists(db: str) -> None:
-    """Raise IndexFileError, with the command that makes an index, if there is no file."""
+    """Raise IndexFileError, with the command that makes an index, if there is no file or an empty one."""
     if not _exists(db):
-        raise IndexFileError(
-            f"there is no index at {db}; make it with: hedgerow index PATH --db {db}",
-            code="index_not_found",
-        )
+        problem = f"there is no index at {db}"
+    elif Path(db).is_file() and not Path(db).stat().st_size:
+        problem = f"the index {db} is an empty file"
+    else:
+        return
+    raise IndexFileError(
+        f"{problem}; make it with: hedgerow index PATH --db {db}", code="index_not_found"
+    )
 
 
 def _exists(path: str) -> bool:
@@ -590,7 +594,7 @@ def server_options(command: F) -> F:
     return with_options(
         command,
         text_option("--user", "NAME", f"Its password is read from {_PASSWORD}.", section=section),
-        text_option("--ca", "FILE", "Certificates of authorities to trust.", section=section),
+        path_option("--ca", "FILE", "Certificates of authorities to trust.", section=section),
         option("--insecure-http", is_flag=True, help=http, section=section),
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import F, text_option
+from .options import F, path_option
 from .output import visible
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _MOST_LINKED = 60
 
 def report_option(command: F) -> F:
     """Add `--report`, whose file is checked before anything is searched."""
-    return text_option(
+    return path_option(
         "--report",
         "FILE",
         "Also write the results with their explanations as a page: one HTML file.",

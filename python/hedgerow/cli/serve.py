@@ -17,7 +17,7 @@ from hedgerow._extras import imports_of
 from hedgerow.ranking import Ranking
 
 from .failures import INTERRUPTED
-from .options import TEXT, Command, option, repeated_option
+from .options import TEXT, AnyPath, Command, option, repeated_option
 from .output import PrintableFormatter, echo, visible
 from .params import EmbedderOptions, recorded_embedder
 from .place import (
@@ -56,7 +56,7 @@ _PORT = 7411
 @option(
     "--tokens",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=AnyPath(path_type=Path),
     help="The folder with the tokens, made at the first start.  [default: of the user]",
 )
 @repeated_option(
@@ -66,8 +66,8 @@ _PORT = 7411
 )
 @option("--read-only", is_flag=True, help="Refuse everything that would change something.")
 @option("--edit", is_flag=True, help="Let the page for people edit memories.")
-@option("--tls-cert", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
-@option("--tls-key", metavar="FILE", type=click.Path(path_type=Path), help="In PEM.")
+@option("--tls-cert", metavar="FILE", type=AnyPath(path_type=Path), help="In PEM.")
+@option("--tls-key", metavar="FILE", type=AnyPath(path_type=Path), help="In PEM.")
 @option("--insecure-http", is_flag=True, help="Serve other machines without TLS.")
 @repeated_option(
     "--allow-host", "NAME", "Another host name that requests may use; may be repeated.", "hosts"

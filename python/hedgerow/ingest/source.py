@@ -19,6 +19,7 @@ from hedgerow._checks import checked_flag, checked_path, listed
 from hedgerow._engine import Chunk, _decode, _Listing, _read_chunks, _Rules, _signature, _text_of
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import Fix, InvalidInputError
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ def read_bytes(source: Source) -> bytes:
     if source.data is not None:
         return source.data
     try:
-        with open(source.file, "rb") as stream:  # noqa: PTH123 - names may not be UTF-8
-            data = stream.read(FILE_LIMIT + 1)
+        data = read_regular(source.file, FILE_LIMIT + 1)
     except OSError as error:
         raise UnreadableSourceError("unreadable", why_unreadable(error)) from error
     if len(data) > FILE_LIMIT:
@@ -120,8 +120,7 @@ def why_unreadable(error: OSError) -> str:
         errno.ELOOP: "a link that leads back to itself",
         errno.EISDIR: "a folder, not a file",
     }
-    fallback = os.strerror(error.errno) if error.errno else str(error)
-    return known.get(error.errno or 0, fallback)
+    return known.get(error.errno or 0) or error.strerror or str(error)
 
 
 SUFFIXES = (*MARKDOWN_SUFFIXES, *TEXT_SUFFIXES, *JSONL_SUFFIXES)

@@ -6,15 +6,16 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hedgerow._checks import checked_durability, checked_flag, checked_path
-from hedgerow._engine import __version__, _day_format_problem, _shorten
+from hedgerow._checks import checked_durability, checked_flag, checked_path, from_home
+from hedgerow._engine import __version__, _day_format_problem, _nearest, _shorten
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
+from hedgerow._regular_files import read_regular
 from hedgerow.embedders.by_name import check_name
 from hedgerow.errors import Fix, HedgerowError, InvalidInputError
 
@@ -30,7 +31,9 @@ from .names import (
     detect_vault,
     folder_for_notes,
     repository_of,
+    vault_notices,
 )
+from .text_format import decode_text
 from .trust import Choices, TrustRequest
 
 if TYPE_CHECKING:
@@ -61,7 +64,8 @@ class Config:
     daily notes; `durability` is that of index and store, as in `Index.open`; `members` are the roots that are recalled
     together in this one. All of these are as
     allowed: `requests` has what the file asks for that needs the consent of the user, and
-    `not_allowed` the part of it without consent.
+    `not_allowed` the part of it without consent. `notices` name the keys that hedgerow does not know,
+    and what a vault excludes and hedgerow reads.
     """
 
     root: Path
@@ -81,6 +85,7 @@ class Config:
     members: tuple[Config, ...] = ()
     requests: tuple[TrustRequest, ...] = ()
     not_allowed: tuple[TrustRequest, ...] = ()
+    notices: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise HedgerowError when the root is not one that this hedgerow understands."""
@@ -126,7 +131,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
     file cannot be read.
     """
     with files.system_errors("read", root):
-        file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).is_file()), None)
+        file = next((name for name in (CONFIG, LEGACY_CONFIG) if (root / name).exists()), None)
     if file is None:
         durability = choices.durability or "normal"
         return Config(root, None, None, root, choices.embedder_name, durability=durability)
@@ -144,6 +149,7 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
             f"to v{SCHEMA_VERSION}; update hedgerow. Nothing was changed"
         )
         return Config(root, file, version, root, None, problem, code="root_too_new")
+    vault = _vault(settings)
     config = Config(
         root,
         file,
@@ -154,9 +160,10 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
         include=_patterns(settings, "include"),
         remote=_remote(settings),
         defaults=_defaults(settings),
-        vault=_vault(settings),
+        vault=vault,
         durability=_durability(settings),
         daily_notes=_daily_notes(settings),
+        notices=(*settings.unknown_keys(), *vault_notices(root, vault)),
     )
     return _as_allowed(config, choices)
 
@@ -196,6 +203,22 @@ def _shown(value: Any) -> str:
     return _shorten(json.dumps(value), _LONGEST_SHOWN)
 
 
+_KEYS = frozenset({
+    "schemaVersion", "canonical", "derivedDir", "memoryDirs", "createdAt", "createdBy", "indexRoot", "exclude",
+    "include", "defaults", "embedder", "vault", "durability", "dailyNotes", "remote",
+})  # fmt: skip
+"""The keys of a configuration (spec/memory.md, "Setup")."""
+
+_MOST_UNKNOWN = 5
+"""The most unknown keys that are named."""
+
+
+def _meant(key: str, known: Iterable[str]) -> str:
+    """Return the question whether the nearest known key was meant; an empty text if none is near."""
+    near = _nearest(key, sorted(known))
+    return f'; did you mean "{near}"?' if near else ""
+
+
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})(?= |\r?$)", re.MULTILINE)
 """The beginning of a line with a mark of a git conflict."""
 
@@ -207,8 +230,7 @@ class _Settings:
         self.file = file
         self._text = ""
         try:
-            with file.open("rb") as stream:
-                data = stream.read(LIMIT + 1)
+            data = read_regular(file, LIMIT + 1)
             if len(data) > LIMIT:
                 raise self.invalid(f"it is larger than {LIMIT // 1024**2} MiB")
             values = json.loads(data)
@@ -239,6 +261,14 @@ class _Settings:
         line, column = line_and_column(self._text, path)
         return f"{self.file}:{line}:{column}"
 
+    def unknown_keys(self) -> Iterator[str]:
+        """Yield a sentence about each key that has no meaning, with the nearest key that has one."""
+        unknown = [key for key in self._values if key not in _KEYS]
+        for key in unknown[:_MOST_UNKNOWN]:
+            yield f"{self.position(key)}: unknown key {_shown(key)}{_meant(key, _KEYS) or '.'}"
+        if (more := len(unknown) - _MOST_UNKNOWN) > 0:
+            yield f"{self.file} has {more} more keys that do not exist."
+
     def invalid(self, problem: str, *path: str | int) -> HedgerowError:
         """Return the error of a value that cannot be used, or without a path of the whole file."""
         return HedgerowError(
@@ -262,6 +292,10 @@ def _embedder(settings: _Settings) -> str | None:
     raise settings.invalid(problem, "embedder")
 
 
+_AGES = frozenset({"validUntil", "staleAfter"})
+"""The keys of the defaults of a type."""
+
+
 def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     """Return the default ages after which new memories of a type expire or are stale."""
     from hedgerow._times import parse_age  # noqa: PLC0415 - slow to import
@@ -271,15 +305,16 @@ def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     for kind, ages in ages_by_type.items():
         path: tuple[str, ...] = ("defaults", kind)
         if kind in DIRECTORIES and isinstance(ages, dict):
-            known = {"validUntil", "staleAfter"}
             wrong = [
-                name for name, age in ages.items() if name not in known or parse_age(age) is None
+                name for name, age in ages.items() if name not in _AGES or parse_age(age) is None
             ]
             if not wrong:
                 continue
             path = (*path, wrong[0])
         problem = 'defaults must have ages by type, as in {"finding": {"staleAfter": "90d"}}'
-        raise settings.invalid(problem, *path)
+        known = _AGES if kind in DIRECTORIES else DIRECTORIES
+        hint = "" if path[-1] in known else _meant(path[-1], known)
+        raise settings.invalid(problem + hint, *path)
     return ages_by_type
 
 
@@ -356,6 +391,7 @@ def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa
         message = "No hedgerow.json: a legacy/manual root. Everything works."
         return RootStatus(str(root), None, False, None, True, message, refused)
     message = config.problem or f"This hedgerow supports schema v{config.schema_version}."
+    message = " ".join([message, *config.notices])
     version, compatible = config.schema_version, config.problem is None
     return RootStatus(str(root), config.file, True, version, compatible, message, refused)
 
@@ -363,7 +399,7 @@ def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa
 def root_from_environment() -> Path | None:
     """Return the root that the environment names, if it names one."""
     named = os.environ.get(ENVIRONMENT, "").strip()
-    return Path(named) if named else None
+    return Path(from_home(named)) if named else None
 
 
 def own_root() -> Path | None:
@@ -444,7 +480,7 @@ def _config_of(folder: Path) -> Path | None:
     """Return the configuration of a folder; None where it has none, or cannot be looked into."""
     files = (folder / name for name in (CONFIG, LEGACY_CONFIG))
     try:
-        return next((file for file in files if file.is_file()), None)
+        return next((file for file in files if file.exists()), None)
     except OSError:
         return None
 
@@ -515,17 +551,17 @@ def initialize(
     tool = detect_vault(root) if kept is None else kept.vault
     if tool is None and vault:
         tool = "obsidian"
-    if tool is None:
-        folders = tuple(DIRECTORIES.values())
-        for folder in folders:
-            with files.system_errors("make", root / folder):
-                (root / folder).mkdir(exist_ok=True)
-    else:
-        folders = (folder_for_notes(root, tool),)
-        with files.system_errors("make", root / DERIVED):
-            (root / DERIVED).mkdir(exist_ok=True)
-    is_ignorable = tool is None or repository_of(root) is not None
-    ignored = is_ignorable and _ignore_derived(root / ".gitignore")
+    ignore = root / ".gitignore"
+    new_ignore = old_ignore = None
+    if tool is None or repository_of(root) is not None:
+        old_ignore = _bytes_of(ignore)
+        new_ignore = _with_ignored(ignore, old_ignore or b"")
+    folders = (folder_for_notes(root, tool),) if tool else tuple(DIRECTORIES.values())
+    for folder in (DERIVED,) if tool else folders:
+        with files.system_errors("make", root / folder):
+            (root / folder).mkdir(exist_ok=True)
+    if new_ignore is not None and new_ignore != old_ignore:
+        files.update(ignore, new_ignore, expected=old_ignore, root=root)
     name = CONFIG if kept is None else kept.file or CONFIG
     if kept is None:
         data = _bytes_of(root / CONFIG)
@@ -539,7 +575,7 @@ def initialize(
         schema_version=SCHEMA_VERSION if kept is None else kept.schema_version,
         config_created=kept is None,
         memory_dirs=folders,
-        gitignore_updated=ignored,
+        gitignore_updated=new_ignore != old_ignore,
         vault=tool,
     )
 
@@ -577,24 +613,33 @@ def _write_setting(file: Path, key: str, setting: str, root: Path) -> None:
     data = _bytes_of(file) or b"{}"
     value = json.loads(data)
     if value.get(key) != setting:
+        _, form = decode_text(data)
         text = json.dumps({**value, key: setting}, indent=2, ensure_ascii=False) + "\n"
-        files.update(file, text.encode(), expected=data, root=root)
+        files.update(file, form.encode(form.lines(text)), expected=data, root=root)
 
 
-def _ignore_derived(file: Path) -> bool:
-    """Add the derived folder to `.gitignore` unless a line has it already."""
-    old = _bytes_of(file)
-    data = old or b""
-    names = {DERIVED.encode(), f"{DERIVED}/".encode()}
-    if any(line.strip() in names for line in data.splitlines()):
-        return False
-    if data and not data.endswith(b"\n"):
-        data += b"\n"
-    data += f"{_IGNORE_COMMENT}\n{DERIVED}/\n".encode()
-    files.update(file, data, expected=old, root=file.parent)
-    return True
+def _with_ignored(file: Path, data: bytes) -> bytes:
+    """Return `.gitignore` with a line for the derived folder, unless it has one.
+
+    Raises HedgerowError (`root_io`) for UTF-16, in which git reads no line.
+    """
+    try:
+        text, form = decode_text(data, strict=False)
+        is_readable = not form.is_utf16
+    except UnicodeDecodeError:
+        is_readable = False
+    if not is_readable:
+        raise HedgerowError(
+            f"{file} was not changed: it is UTF-16, which git does not read; save it as UTF-8",
+            code="root_io",
+            path=file,
+        )
+    if any(line.strip().removeprefix("**/").strip("/") == DERIVED for line in text.splitlines()):
+        return data
+    end = "" if not text or text.endswith("\n") else "\n"
+    return form.encode(text + form.lines(f"{end}{_IGNORE_COMMENT}\n{DERIVED}/\n"))
 
 
 def _bytes_of(file: Path) -> bytes | None:
     with files.system_errors("read", file):
-        return file.read_bytes() if file.exists() else None
+        return read_regular(file) if file.exists() else None

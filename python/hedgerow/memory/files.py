@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import Fix, HedgerowError, IndexFileError
 
 from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
@@ -174,7 +175,7 @@ def _destination(path: Path, root: Path) -> Path:
 def _holds(path: Path, expected: bytes | None) -> bool:
     with system_errors("write", path):
         try:
-            return path.read_bytes() == expected
+            return read_regular(path) == expected
         except FileNotFoundError:
             return expected is None
 

@@ -10,6 +10,8 @@ import secrets
 import threading
 from pathlib import Path
 
+from hedgerow._checks import from_home
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError
 
 from .files import replace_private, write_new
@@ -27,7 +29,7 @@ def user_folder() -> Path:
     which may be in a repository of somebody else.
     """
     named = os.environ.get(VARIABLE, "").strip()
-    folder = Path(named) if named else _usual()
+    folder = Path(from_home(named)) if named else _usual()
     if not folder.is_absolute():
         raise HedgerowError(
             f"the folder {folder} for the user's own files is not an absolute path; set {VARIABLE} "
@@ -108,7 +110,7 @@ def _known_key() -> bytes | None:
 @functools.lru_cache(maxsize=4)
 def _read(file: Path, _inode: int, _modified: int) -> bytes | None:
     try:
-        key = bytes.fromhex(file.read_text(encoding="ascii"))
+        key = bytes.fromhex(read_regular(file).decode("ascii"))
     except ValueError:
         return None
     return key if len(key) == _BYTES else None

@@ -291,7 +291,7 @@ class OpenedIndex:
         trace: Trace | None = answer.trace if is_explained or not done.is_plain else None
         how = "keywords" if done.is_plain or trace is None else recalling.how_found(trace)
         results = tuple([recalling.recalled(one, request.depth, how) for one in done.results])
-        notices = [one.notice for one in config.not_allowed]
+        notices = [*(one.notice for one in config.not_allowed), *config.notices]
         notices += answer.notices if trace is None else trace.notices
         if done.problem is not None:
             notices.append(done.problem)

@@ -24,6 +24,7 @@ from hedgerow._engine import (
     _Marks,
     _Names,
 )
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
 
 from . import files, note
@@ -263,7 +264,7 @@ def check_no_circle(marks: Marks, old: str, new: str) -> None:
 def check_markable(derived: Derived, path: str) -> Document:
     """Read a memory that is to be marked; HedgerowError where its front matter cannot be edited."""
     planned(derived.source_root, path, Change([ListItems(SUPERSEDED_BY, ["[[_]]"])]))
-    return parse_document(path, (derived.source_root / path).read_bytes())
+    return parse_document(path, read_regular(derived.source_root / path))
 
 
 def retract(derived: Derived, path: str, reason: str | None) -> list[str]:

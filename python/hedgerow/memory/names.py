@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from hedgerow._checks import shown
 from hedgerow._engine import _nearest
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import InvalidInputError
 
 CONFIG = "hedgerow.json"
@@ -119,6 +120,10 @@ VAULTS: tuple[str, ...] = get_args(Vault)
 _LIMIT = 1 << 20
 """The most bytes of a file of settings that are read."""
 
+_SETTINGS = ".obsidian/app.json"
+_MOST_SHOWN = 3
+"""The most excluded files that a notice names."""
+
 _DRAWINGS = ("*.excalidraw.md",)
 TEMPLATES = (
     (".obsidian/templates.json", "folder"),
@@ -146,16 +151,51 @@ def detect_vault(root: Path) -> Vault | None:
 
 
 def vault_patterns(root: Path, vault: str) -> tuple[str, ...]:
-    """Return the patterns of the files of a vault that are no notes: templates, drawings, the tool's folder.
+    """Return the patterns of the files of a vault that are not read: templates, drawings, the tool's folder.
 
-    Obsidian's settings name the folders of templates and drawings.
+    Obsidian's settings name the folders of templates and drawings, and further excluded files.
     """
     if vault == "logseq":
         return ("/logseq/", *_DRAWINGS)
     settings = [*TEMPLATES, _EXCALIDRAW]
     folders = [_folder(setting(root, file, key)) for file, key in settings]
     names = dict.fromkeys(one for one in folders if one is not None)
-    return (*_DRAWINGS, *(f"{pattern_of(name)}/" for name in names))
+    excluded = (_pattern_of_prefix(one) for one in _excluded_files(root) if not _is_regex(one))
+    return (*_DRAWINGS, *(f"{pattern_of(name)}/" for name in names), *filter(None, excluded))
+
+
+def vault_notices(root: Path, vault: str | None) -> tuple[str, ...]:
+    """Return a sentence about the excluded files of Obsidian that are read, because patterns cannot name them."""
+    if vault != "obsidian":
+        return ()
+    read = [repr(one) for one in _excluded_files(root) if _is_regex(one)]
+    if not read:
+        return ()
+    more = f" and {len(read) - _MOST_SHOWN} more" if len(read) > _MOST_SHOWN else ""
+    return (
+        (
+            f"{root / _SETTINGS}: the excluded files {', '.join(read[:_MOST_SHOWN])}{more} are read: a regular "
+            f'expression is no pattern; name them with "exclude" in {CONFIG}'
+        ),
+    )
+
+
+def _excluded_files(root: Path) -> list[str]:
+    """Return the filters of Obsidian's setting "Excluded files": beginnings of paths, and regular expressions."""
+    found = setting(root, _SETTINGS, "userIgnoreFilters")
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _is_regex(text: str) -> bool:
+    return len(text) > len("//") and text.startswith("/") and text.endswith("/")
+
+
+def _pattern_of_prefix(text: str) -> str | None:
+    """Return the pattern that matches the paths with a beginning; None for a beginning that no note has."""
+    name = _folder(text)
+    if name is None:
+        return None
+    return f"{pattern_of(name)}/" if text.rstrip().endswith("/") else f"{pattern_of(name)}*"
 
 
 def daily_note_format(root: Path, vault: str) -> str | None:
@@ -184,10 +224,10 @@ def folder_for_notes(root: Path, vault: str) -> str:
     """Return the folder, below the root, in which a vault keeps new notes; `.` for the root itself."""
     if vault == "logseq":
         return _folder(_edn_text(root, "pages-directory")) or "pages"
-    place = setting(root, ".obsidian/app.json", "newFileLocation")
+    place = setting(root, _SETTINGS, "newFileLocation")
     if place != "folder":
         return "."
-    return _folder(setting(root, ".obsidian/app.json", "newFileFolderPath")) or "."
+    return _folder(setting(root, _SETTINGS, "newFileFolderPath")) or "."
 
 
 def pattern_of(path: str) -> str:
@@ -213,8 +253,8 @@ def _edn_text(root: Path, key: str) -> str | None:
 
 
 def _read(file: Path) -> str:
-    with suppress(OSError), file.open("rb") as stream:
-        return stream.read(_LIMIT).decode("utf-8", "replace")
+    with suppress(OSError):
+        return read_regular(file, _LIMIT).decode("utf-8", "replace")
     return ""
 
 

@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 from hedgerow._engine import (
@@ -21,12 +24,14 @@ from hedgerow._engine import (
     _Names,
     _vacuum,
 )
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import (
     Rules,
     Skip,
     UnreadableSourceError,
     decode,
+    list_folder,
     passes_by,
     text_of,
     why_unreadable,
@@ -123,6 +128,7 @@ def rename(
     the links of these files alone are changed.
     """
     names, after = state.names(), state.nodes.names_after(file, to)
+    from_vault = _linking_from_the_vault(derived, state, file, visible)
     changed: list[str] = []
     unread = state.unread() if visible is None else []
     by_hand = [replace(one, reason=f"{_UNREAD}: {one.reason}") for one in unread]
@@ -142,7 +148,45 @@ def rename(
             except HedgerowError as error:
                 by_hand.append(Skip(path_after, error.code, error.message))
         _move(derived, file, to)
+    reason = (
+        f"Obsidian finds {file} by a Markdown link in it from the vault's folder or by name alone"
+    )
+    by_hand += [Skip(path, "vault_link", reason) for path in from_vault]
+    if visible is None:
+        by_hand += _canvases(derived, file)
     return changed, by_hand
+
+
+def _linking_from_the_vault(
+    derived: Derived, state: NodeState, file: str, visible: Collection[str] | None
+) -> list[str]:
+    """Return the files with Markdown links that lead to a file in Obsidian alone, in order."""
+    if derived.vault != "obsidian":
+        return []
+    _, unresolved = state.nodes.edges(None if visible is None else set(visible))
+    targets = {compared(file), compared(posixpath.basename(file))}
+    return sorted({path for path, target in unresolved if compared(target) in targets})
+
+
+def _canvases(derived: Derived, file: str) -> Iterator[Skip]:
+    """Yield the canvases of a vault that show a file or link to it, which keep its old path."""
+    if derived.vault is None:
+        return
+    names = "|".join(map(re.escape, {file, file[: -len(".md")], posixpath.basename(file)[:-3]}))
+    link = re.compile(rf"\[\[\s*(?:{names})\s*[\]#|]", re.IGNORECASE)
+    for path in list_folder(derived.source_root, Rules((".canvas",))).files:
+        with suppress(OSError, ValueError, RecursionError):
+            canvas = json.loads(read_regular(derived.source_root / path))
+            if any(one == file or link.search(one) for one in _texts_of_nodes(canvas)):
+                yield Skip(path, "canvas", f"it shows {file}, and canvases are not changed")
+
+
+def _texts_of_nodes(canvas: Any) -> Iterator[str]:
+    """Yield the files and the texts that a canvas shows."""
+    nodes = canvas.get("nodes") if isinstance(canvas, dict) else None
+    for node in nodes if isinstance(nodes, list) else []:
+        found = (node.get("file"), node.get("text")) if isinstance(node, dict) else ()
+        yield from (one for one in found if isinstance(one, str))
 
 
 def _relink(derived: Derived, writer: _Writer) -> tuple[bool, list[str]]:
@@ -408,7 +452,7 @@ def _rewritten_pages(derived: Derived, file: str) -> list[str]:
     changed = []
     for page in read_documents(derived.source_root, derived.rules).pages:
         path = derived.source_root / page
-        data = path.read_bytes()
+        data = read_regular(path)
         new = without_source(decode(data), file)
         if new is not None:
             mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""

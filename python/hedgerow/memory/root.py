@@ -119,7 +119,8 @@ class MemoryRoot(RootOperations):
     outside the root that it wants indexed, is used if the user allowed it (`hedgerow trust`) or
     with `trust=True`, and never with `trust=False`. `embedder`, an object or a name, replaces the
     one in the configuration. Whatever is not allowed is left out, and `notify` is called once for
-    each, with a sentence that says how to allow it; by default it is logged as a warning.
+    each, with a sentence that says how to allow it, and for each key of the configuration that does not
+    exist; by default it is logged as a warning.
 
     With a `scope` such as `{"user": "ana"}`, whose keys are any of user, agent and session, all
     methods see and write only the memories of that scope (spec/memory.md, "Scopes"). With `shared`
@@ -734,7 +735,7 @@ class MemoryRoot(RootOperations):
             return self._configured
         found = read_config(self._root, self._choices)
         found.check()
-        self._choices.tell(found.not_allowed)
+        self._choices.tell([*(one.notice for one in found.not_allowed), *found.notices])
         if self._configured is None or found != self._configured:
             self._configured = found
         # Consents and the target of an indexRoot may change without a change of the file.

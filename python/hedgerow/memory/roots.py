@@ -346,6 +346,7 @@ class _JointRoot(MemoryRoot):
             remote=None,
             vault=next(iter(vaults), None),
             not_allowed=tuple(request for one in configs for request in one.not_allowed),
+            notices=tuple(notice for one in configs for notice in one.notices),
             members=tuple(configs),
         )
         return self._configured

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hedgerow._checks import checked_durability, shown
+from hedgerow._checks import checked_durability, from_home, shown
 from hedgerow._engine import _TomlText
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
+from hedgerow._regular_files import open_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.memory.identity import user_folder
 
@@ -163,7 +164,7 @@ def read_consents() -> list[Consent]:
     """
     file = consents_file()
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             _check_is_ours(file, os.fstat(stream.fileno()))
             data = stream.read()
     except FileNotFoundError:
@@ -259,7 +260,7 @@ def _check_is_ours(file: Path, status: os.stat_result) -> None:
 
 def _roots_of_the_environment() -> set[str]:
     named = os.environ.get(ROOTS, "").split(os.pathsep)
-    return {os.path.realpath(one) for one in named if one.strip()}
+    return {os.path.realpath(from_home(one)) for one in named if one.strip()}
 
 
 def _unusable(path: Path, problem: str) -> HedgerowError:
@@ -272,14 +273,14 @@ class Choices:
 
     `trust` allows everything that the configuration asks for (True) or nothing (False); with None
     it is what the user allowed. `embedder` and `durability` replace the configured ones. `notify` is called
-    with each notice; `told` has the requests whose notice was given.
+    with each notice; `told` has the notices that were given.
     """
 
     trust: bool | None = None
     embedder: AnyEmbedder | str | None = None
     notify: Callable[[str], object] | None = None
     durability: Durability | None = None
-    told: set[TrustRequest] = field(default_factory=set, compare=False)
+    told: set[str] = field(default_factory=set, compare=False)
 
     def __post_init__(self) -> None:
         # A word such as "no" is true.
@@ -296,12 +297,12 @@ class Choices:
             return without_consent(asked)
         return () if self.trust else tuple(asked)
 
-    def tell(self, refused: Iterable[TrustRequest]) -> None:
-        """Report each request that is not allowed, once; without `notify` it is logged."""
-        for request in refused:
-            if request not in self.told:
-                self.told.add(request)
-                (self.notify or _logger.warning)(request.notice)
+    def tell(self, notices: Iterable[str]) -> None:
+        """Report each notice about the configuration once; without `notify` it is logged."""
+        for notice in notices:
+            if notice not in self.told:
+                self.told.add(notice)
+                (self.notify or _logger.warning)(notice)
 
     @property
     def embedder_name(self) -> str | None:

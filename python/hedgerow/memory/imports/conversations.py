@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,63 +42,89 @@ class Turn(NamedTuple):
     text: str | None
 
 
+class _Form(NamedTuple):
+    """The form of an export: the tool, and the fields of a conversation.
+
+    `ids` are those with its id, `messages` is the one with its messages, which `turns_of` reads, and `title`
+    and `time` are those with its title and its time.
+    """
+
+    tool: str
+    ids: tuple[str, ...]
+    messages: str
+    turns_of: Callable[[dict[str, Any]], list[Turn]]
+    title: str
+    time: str
+
+
 def chatgpt(source: Path) -> Items:
     """Read the export of ChatGPT: the ZIP archive, its folder, or one of its conversations files."""
+    ids = ("conversation_id", "id")
     return _sessions(
-        source, "chatgpt", ("conversation_id", "id"), _chatgpt_turns, ("title", "create_time")
+        source, _Form("chatgpt", ids, "mapping", _chatgpt_turns, "title", "create_time")
     )
 
 
 def claude(source: Path) -> Items:
-    """Read the export of Claude: the ZIP archive, its folder, or its conversations.json."""
-    return _sessions(source, "claude", ("uuid",), _claude_turns, ("name", "created_at"))
+    """Read the export of Claude: the ZIP archive, its folder, its conversations.json or memories.json."""
+    form = _Form("claude", ("uuid",), "chat_messages", _claude_turns, "name", "created_at")
+    return _sessions(source, form, _MEMORIES)
 
 
-def _sessions(
-    source: Path,
-    tool: str,
-    ids: tuple[str, ...],
-    turns_of: Callable[[dict[str, Any]], list[Turn]],
-    names: tuple[str, str],
-) -> Items:
-    """Yield the sessions of an export; `ids` are the fields with the id of a conversation.
+_MEMORIES = "memories"
+"""The file of an export of Claude with the texts that it keeps about the user and about each project."""
 
-    `names` are the fields with its title and its time.
-    """
-    for name, value in read_parts(source, _FILE):
+
+def _sessions(source: Path, form: _Form, *more: str) -> Items:
+    """Yield the sessions of an export. `more` are further files that have memories."""
+    for name, value in read_parts(source, _FILE, *more):
         if isinstance(value, Skip):
             yield value
             continue
-        for at, chat in enumerate(list_in(value, source, "conversations")):
-            where = f"{name}[{at}]"
+        is_one = isinstance(value, dict) and form.messages in value
+        chats = [value] if is_one else list_in(value, source, "conversations")
+        for at, chat in enumerate(chats):
+            where = name if is_one else f"{name}[{at}]"
             if not isinstance(chat, dict):
                 yield Skip(where, "refused", "it is no conversation")
-                continue
-            id_ = next(filter(None, map(chat.get, ids)), None)
-            yield from _session(where, tool, id_, chat, turns_of, names)
+            elif more and form.messages not in chat and chat.keys() & _KEPT_BY_CLAUDE:
+                yield from _claude_memories(where, chat)
+            else:
+                yield from _session(where, form, chat)
 
 
-def _session(  # noqa: PLR0913, PLR0917 - what a session is made of
-    where: str,
-    tool: str,
-    given_id: object,
-    chat: dict[str, Any],
-    turns_of: Callable[[dict[str, Any]], list[Turn]],
-    names: tuple[str, str],
-) -> Items:
+_KEPT_BY_CLAUDE = {"conversations_memory", "project_memories"}
+
+
+def _claude_memories(where: str, record: dict[str, Any]) -> Items:
+    """Yield a note with the text that Claude keeps about the user, and one for each project."""
+    account, projects = record.get("account_uuid"), record.get("project_memories")
+    texts = {("memory", str(account or "")): record.get("conversations_memory")}
+    for key, text in (projects if isinstance(projects, dict) else {}).items():
+        texts["project", key] = text
+    for (what, key), text in texts.items():
+        if isinstance(text, str) and text.strip():
+            title = "Memory of Claude" if what == "memory" else "Memory of Claude about a project"
+            yield Memory(f"{what}:{key}", _whole(text), title).item("claude", where)
+        elif text and not isinstance(text, str):
+            yield Skip(where, "refused", f"the {what} {key} has no text")
+
+
+def _session(where: str, form: _Form, chat: dict[str, Any]) -> Items:
     """Yield the session that a conversation becomes, and each message that has no text.
 
     Without an id the text of the conversation is its id. Without a title the first line that is long
     enough for one is its title.
     """
-    named, created = chat.get(names[0]), time_from(chat.get(names[1]))
+    named, created = chat.get(form.title), time_from(chat.get(form.time))
+    given_id = next(filter(None, map(chat.get, form.ids)), None)
     try:
-        turns = turns_of(chat)
+        turns = form.turns_of(chat)
     except _ODD:
         yield Skip(where, "refused", "its messages have another form than an export's")
         return
     whole = [(one.who, _whole(one.text).strip()) for one in turns if one.text]
-    spoken = [(who, text) for who, text in whole if text]
+    spoken = _joined((who, text) for who, text in whole if text)
     lost = sum(one.text is None for one in turns)
     if lost:
         count = "1 message was" if lost == 1 else f"{lost} messages were"
@@ -114,7 +142,15 @@ def _session(  # noqa: PLR0913, PLR0917 - what a session is made of
         "session",
         created=created,
         fields={"session_id": id_},
-    ).item(tool, where)
+    ).item(form.tool, where)
+
+
+def _joined(messages: Iterable[tuple[str, str]]) -> list[Message]:
+    """Return the turns of a conversation: each has the messages in a row of one speaker."""
+    return [
+        Message(who, "\n\n".join(text for _, text in said))
+        for who, said in groupby(messages, key=itemgetter(0))
+    ]
 
 
 def _first_line(texts: Iterable[str]) -> str:
@@ -252,7 +288,7 @@ _ADDED_WHOLE = (
 
 
 class Message(NamedTuple):
-    """A message of a transcript: the role, user or assistant, and the text."""
+    """A message or a turn of a conversation: the role, such as user, and the text."""
 
     role: str
     text: str
@@ -307,10 +343,8 @@ def read_transcript(file: Path, name: str, tool: str) -> Transcript:
             )
             continue
         if said is not None and (text := _spoken(said)):
-            if turns and turns[-1].role == said.role:
-                text = f"{turns.pop().text}\n\n{text}"
             turns.append(Message(said.role, text))
-    return Transcript(id_ or Path(name).stem, title, created, turns, skips)
+    return Transcript(id_ or Path(name).stem, title, created, _joined(turns), skips)
 
 
 def _transcripts(source: Path, tool: str, model: str) -> Items:

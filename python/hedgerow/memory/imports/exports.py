@@ -10,18 +10,25 @@ import re
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import partial
 from itertools import starmap
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from hedgerow._checks import checked_text
 from hedgerow._times import utc
 from hedgerow.errors import HedgerowError, InvalidInputError
-from hedgerow.ingest.source import Skip, Source, UnreadableSourceError, list_folder, read_bytes
+from hedgerow.ingest.source import (
+    Skip,
+    Source,
+    UnreadableSourceError,
+    list_folder,
+    read_bytes,
+    text_of,
+)
 from hedgerow.memory import note
 from hedgerow.memory.documents import Document, memory_rules, parse_document
 from hedgerow.memory.edit import Change, ListItems, changed_text
@@ -70,34 +77,48 @@ def _parsed(data: bytes, file: Path) -> Any:
         raise _refused(file, f"it is no JSON ({error})") from error
 
 
-def read_parts(source: Path, stem: str) -> Iterator[tuple[str, Any]]:
+def read_parts(source: Path, *stems: str) -> Iterator[tuple[str, Any]]:
     """Read the JSON of an export that may be in several files: `stem`.json, `stem`-000.json, ...
 
     Yields the name and the value of each, from a folder, a ZIP archive or one file. One of several
-    that cannot be read is a Skip. Raises InvalidInputError for anything else.
+    that cannot be read is a Skip, and so is other JSON next to them. Raises InvalidInputError for anything else.
     """
-    pattern = re.compile(rf"{re.escape(stem)}(?:[-_]?\d+)?\.json", re.IGNORECASE)
-    with system_errors("read", source):
+    pattern = re.compile(
+        rf"(?:{'|'.join(map(re.escape, stems))})(?:[-_]?\d+)?\.json", re.IGNORECASE
+    )
+    with system_errors("read", source), ExitStack() as stack:
         if source.is_dir():
-            found = [one for one in source.iterdir() if pattern.fullmatch(one.name)]
-            read = {one.name: partial(read_json, one, one.name) for one in sorted(found)}
+            others = {one.name: partial(read_json, one, one.name) for one in source.iterdir()}
         elif source.is_file() and zipfile.is_zipfile(source):
-            read = {
-                PurePosixPath(name).name: partial(_json_member, source, name)
-                for name in _members(source, pattern)
+            archive = stack.enter_context(_archive(source))
+            others = {
+                PurePosixPath(name).name: partial(_json_member, archive, source, name)
+                for name in _members(archive, pattern)
             }
         else:
-            name = source.name if pattern.fullmatch(source.name) else f"{stem}.json"
-            read = {name: partial(read_json, source, name)}
-    if not read:
-        raise _refused(source, f"it holds no {stem}.json")
-    for name in sorted(read, key=lambda one: (len(one), one)):
-        try:
-            yield name, read[name]()
-        except InvalidInputError as error:  # noqa: PERF203 - each file by itself
-            if len(read) == 1:
-                raise
-            yield name, Skip(name, "refused", error.message)
+            others = {source.name: partial(read_json, source, f"{stems[0]}.json")}
+            pattern = re.compile(".*", re.DOTALL)
+        read = {
+            name: others.pop(name)
+            for name in sorted(others, key=_numbered)
+            if pattern.fullmatch(name)
+        }
+        if not read:
+            raise _refused(source, f"it holds no {stems[0]}.json")
+        for name, value in read.items():
+            try:
+                yield name, value()
+            except InvalidInputError as error:  # noqa: PERF203 - each file by itself
+                if len(read) == 1:
+                    raise
+                yield name, Skip(name, "refused", error.message)
+        for name in sorted(others):
+            if name.lower().endswith(".json"):
+                yield name, Skip(name, "not_imported", "it holds no conversation")
+
+
+def _numbered(name: str) -> tuple[int, str]:
+    return len(name), name
 
 
 def read_lines(source: Path) -> Iterator[tuple[int, dict[str, Any] | Skip]]:
@@ -169,18 +190,20 @@ def _member(file: Path, name: str) -> bytes:
             return _limited(stream, file)
 
 
-def _members(file: Path, pattern: re.Pattern[str]) -> list[str]:
-    """Return the members of an archive with such a name, in the folder nearest to its top."""
-    with _archive(file) as archive:
-        names = [one for one in archive.namelist() if pattern.fullmatch(PurePosixPath(one).name)]
-    folders = {PurePosixPath(one).parent for one in names}
+def _members(archive: zipfile.ZipFile, pattern: re.Pattern[str]) -> list[str]:
+    """Return the members of the folder with a name of the pattern, the nearest to the top of an archive."""
+    paths = {name: PurePosixPath(name) for name in archive.namelist()}
+    folders = {path.parent for path in paths.values() if pattern.fullmatch(path.name)}
     top = min(folders, key=lambda one: (len(one.parts), str(one)), default=None)
-    return [one for one in names if PurePosixPath(one).parent == top]
+    return [name for name, path in paths.items() if path.parent == top]
 
 
-def _json_member(file: Path, name: str) -> Any:
-    with _archive(file) as archive, archive.open(name) as stream:
-        data = _limited(stream, file)
+def _json_member(archive: zipfile.ZipFile, file: Path, name: str) -> Any:
+    try:
+        with archive.open(name) as stream:
+            data = _limited(stream, file)
+    except _BAD_ARCHIVE as error:
+        raise _refused(file, f"it is no ZIP archive that can be read ({name}: {error})") from error
     return _parsed(data, file)
 
 
@@ -211,8 +234,9 @@ _MARK = 8
 class Item:
     """A memory of another tool: its id there, and the file that it becomes.
 
-    `path` is below the root, `text` the whole file without what marks it as imported. `where` and
-    `line` are its place in the export.
+    `path` is below the root, `text` the whole file without what marks it as imported, with the byte order
+    mark and the line ends of the export. `where` and `line` are its place in the export. `modified` is the
+    time of the last change of a file there, in Unix nanoseconds.
     """
 
     id: str
@@ -220,6 +244,12 @@ class Item:
     text: str
     where: str
     line: int | None = None
+    modified: int | None = None
+
+    @property
+    def plain(self) -> str:
+        """The text as memories are read: without a byte order mark, with newlines as line ends."""
+        return text_of(self.text.encode())
 
 
 Items = Iterator[Item | Skip]
@@ -411,36 +441,41 @@ _MOST_RELATIONS = 100
 
 def obsidian(source: Path) -> Items:
     """Read the notes of a vault, unchanged, in the folders of the vault."""
-    for document in _documents(source):
-        if isinstance(document, Skip):
-            yield document
+    for one in _documents(source):
+        if isinstance(one, Skip):
+            yield one
         else:
-            text = "\n".join(document.lines)
-            yield Item(document.path, f"notes/{document.path}", text, document.path)
+            path = one.document.path
+            yield Item(path, f"notes/{path}", one.text, path, modified=one.modified)
 
 
 def basic_memory(source: Path) -> Items:
     """Read the notes of a project; their relations become links of front matter as well."""
-    for document in _documents(source):
-        if isinstance(document, Skip):
-            yield document
+    for one in _documents(source):
+        if isinstance(one, Skip):
+            yield one
             continue
-        stated = document.matter.text("type")
-        folder = DIRECTORIES.get(stated, "notes")
-        permalink = document.matter.text("permalink")
-        text = "\n".join(document.lines)
-        try:
-            links = [ListItems(relation, names) for relation, names in _relations(document).items()]
-            text = changed_text(text, document.path, Change(links))
-        except HedgerowError:
-            # Front matter that is not YAML is kept unchanged; its relations are still links in the
-            # text.
-            text = "\n".join(document.lines)
+        document, text = one.document, one.text
         path = document.path
-        yield Item(permalink or path, f"{folder}/{path}", text, path)
+        folder = DIRECTORIES.get(document.matter.text("type"), "notes")
+        # Front matter that is not YAML is kept unchanged; its relations are still links in the text.
+        with suppress(HedgerowError):
+            links = [ListItems(relation, names) for relation, names in _relations(document).items()]
+            bare = text.removeprefix("\ufeff")
+            text = text[: len(text) - len(bare)] + changed_text(bare, path, Change(links))
+        id_ = document.matter.text("permalink") or path
+        yield Item(id_, f"{folder}/{path}", text, path, modified=one.modified)
 
 
-def _documents(source: Path) -> Iterator[Document | Skip]:
+class _Note(NamedTuple):
+    """A Markdown file: how it is read, its whole text, and the time of its last change in nanoseconds."""
+
+    document: Document
+    text: str
+    modified: int
+
+
+def _documents(source: Path) -> Iterator[_Note | Skip]:
     """Yield the Markdown files of a folder in path order, and a skip for each other file."""
     if not source.is_dir():
         with system_errors("read", source):
@@ -460,14 +495,18 @@ def _documents(source: Path) -> Iterator[Document | Skip]:
             yield Skip(path, "not_imported", "it is a drawing")
             continue
         try:
-            document = parse_document(path, read_bytes(Source(path, str(source / path))))
+            data = read_bytes(Source(path, str(source / path)))
+            document = parse_document(path, data)
+            modified = (source / path).stat().st_mtime_ns
+        except FileNotFoundError:  # deleted meanwhile
+            continue
         except UnreadableSourceError as error:
             yield Skip(path, error.code, error.reason)
             continue
         if _is_empty(document):
             yield Skip(path, "not_imported", "it is empty")
         else:
-            yield document
+            yield _Note(document, data.decode(), modified)
 
 
 def _is_empty(document: Document) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -51,8 +53,11 @@ FORMATS: Mapping[str, Callable[[Path], Items]] = {
 TRANSCRIPTS = ("claude-code", "codex")
 """The forms of which one file is one session."""
 
-NAMED = ("obsidian", "basic-memory")
-"""The forms whose notes link to each other by name: a note with the text of another one is written."""
+REPEATED = ("obsidian", "basic-memory", "chatgpt", "claude", *TRANSCRIPTS)
+"""The forms of which a memory is written even if another one has its text.
+
+Notes link to each other by name, and each conversation has its own time.
+"""
 
 ID, DIGEST = IMPORT_ID, "import_digest"
 """The fields of front matter by which an imported memory, and an edit of it, are recognized."""
@@ -187,7 +192,7 @@ def _copies(derived: Derived, documents: _Documents, items: Sequence[Item]) -> d
     items = [item for item in items if not (derived.root / item.path).exists()]
     own = {item.path for item in items}
     found: dict[str, _Copy] = {}
-    files = [(item.path, item.text) for item in items]
+    files = [(item.path, item.plain) for item in items]
     for number, original, likeness, same_as in documents.copies_in(files, micros_of(now())):
         file = same_as or original
         path = derived.source_root / file
@@ -205,12 +210,13 @@ def _added(
     path = derived.root / item.path
     if path.exists():
         return ImportedMemory(item.id, "taken", item.path)
-    if copy is not None and copy.is_same and name not in NAMED:
+    if copy is not None and copy.is_same and name not in REPEATED:
         return ImportedMemory(item.id, "same", copy.of.file)
     if apply:
         files.check_folders(derived.root, str(Path(item.path).parent))
         if not files.write_new(path, _marked(item, name)):
             return ImportedMemory(item.id, "taken", item.path)
+        _keep_time(path, item)
     return ImportedMemory(item.id, "new", item.path, () if copy is None else (copy.of,))
 
 
@@ -221,14 +227,22 @@ def _updated(
     file, present = known
     bare = _bare(present, file)
     was = str(parse_document(file, present.encode()).metadata.get(DIGEST, ""))
-    if was == _digest(item.text):
+    if was == _digest(item.plain):
         return ImportedMemory(item.id, "unchanged", file)
     if was != _digest(bare):
         return ImportedMemory(item.id, "edited", file)
     if apply:
         with locked(derived.lock):
             _rewrite(derived, file, present, _marked(item, name))
+            _keep_time(derived.root / file, item)
     return ImportedMemory(item.id, "changed", file)
+
+
+def _keep_time(path: Path, item: Item) -> None:
+    """Give a file the time at which its note was last changed: without a date in it, that is its time."""
+    if item.modified is not None:
+        with files.system_errors("write", path):
+            os.utime(path, ns=(item.modified, item.modified))
 
 
 def _in_vault(derived: Derived, item: Item) -> Item:
@@ -254,21 +268,29 @@ def _rewrite(derived: Derived, file: str, present: str, text: str) -> None:
     files.update(path, text.encode(), expected=expected, root=derived.root)
 
 
-def _marked(item: Item, name: str) -> str:
-    """Return the file with the mark of an import.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+"""A line with its end."""
 
-    Front matter that is not YAML stays as it is, and the marks are its last lines.
+
+def _marked(item: Item, name: str) -> str:
+    """Return the file with the mark of an import. All other characters stay.
+
+    The marks are the last lines of front matter that is not YAML, and a block of their own above a text
+    that begins otherwise, as with TOML.
     """
-    fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.text)}
+    fields = {ID: f"{name}:{item.id}", DIGEST: _digest(item.plain)}
+    text = item.text.removeprefix("\ufeff")
+    mark = item.text[: len(item.text) - len(text)]
     try:
-        return changed_text(item.text, item.path, Change(fields=fields))
+        return mark + changed_text(text, item.path, Change(fields=fields))
     except HedgerowError:
-        lines = item.text.split("\n")
+        lines = _LINE.findall(text)
+        newline = lines[0][len(lines[0].rstrip("\r\n")) :]
         end = parse_document(item.path, item.text.encode()).matter.body_start - 1
         if end < 1:
-            raise
-        marks = [f"{key}: {_yaml_value(value)}" for key, value in fields.items()]
-        return "\n".join([*lines[:end], *marks, *lines[end:]])
+            end, lines = 1, [f"---{newline}", f"---{newline}", *lines]
+        marks = [f"{key}: {_yaml_value(value)}{newline}" for key, value in fields.items()]
+        return mark + "".join([*lines[:end], *marks, *lines[end:]])
 
 
 def _bare(text: str, path: str) -> str:

@@ -43,7 +43,7 @@ def added(text: str, path: Sequence[str], value: Any, *, to_array: bool = False)
     """
     at, depth = _BLANK.match(text).end(), 0  # type: ignore[union-attr]  # matches everywhere
     for position, key in enumerate(path):
-        container = _container(text, at)
+        container = _container(text, at, path[:position])
         if container.is_array:
             raise ValueError(f"{'.'.join(path[:position])} is an array, not an object")
         found = _found(container, key)
@@ -56,7 +56,7 @@ def added(text: str, path: Sequence[str], value: Any, *, to_array: bool = False)
         at = found.value_start
     if not to_array:
         raise ValueError(f"{'.'.join(path)} is there already")
-    container = _container(text, at)
+    container = _container(text, at, path)
     if not container.is_array:
         raise ValueError(f"{'.'.join(path)} is an object, not an array")
     return _insertion(text, container, depth + 1, "", value)
@@ -119,11 +119,12 @@ def _found(container: _Container, key: str | int) -> _Member | None:
     return next((one for one in reversed(container.members) if one.key == key), None)
 
 
-def _container(text: str, at: int) -> _Container:
-    """Return the object or array at an offset of a text that is JSON."""
+def _container(text: str, at: int, path: Sequence[str | int] = ()) -> _Container:
+    """Return the object or array at an offset of a text that is JSON; `path` is its name in errors."""
     opening = text[at : at + 1]
     if opening not in {"{", "["}:
-        raise ValueError("it is neither an object nor an array")
+        problem = ".".join(map(str, path)) or "it"
+        raise ValueError(f"{problem} is neither an object nor an array")
     members: list[_Member] = []
     position = _skip(text, at + 1)
     while text[position] not in "}]":

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError
 from hedgerow.memory import files, note
 from hedgerow.memory.identity import user_folder
@@ -86,9 +87,7 @@ def _file_of(root: MemoryRoot | MemoryRoots) -> Path:
 def _is_worth(transcript: Path) -> bool:
     """Whether a transcript has some messages of the user, and no wrapup."""
     try:
-        with transcript.open("rb") as stream:
-            head = stream.read(_MOST_READ)
-        if _WRAPUP.search(head):
+        if _WRAPUP.search(read_regular(transcript, _MOST_READ)):
             return False
         for tool in ("claude-code", "codex"):
             turns = read_transcript(transcript, transcript.name, tool).turns
@@ -103,7 +102,7 @@ def _taken(root: MemoryRoot | MemoryRoots, event: dict[str, Any]) -> dict[str, s
     """Return the session that ended, once, and not to itself."""
     file = _file_of(root)
     with suppress(OSError, ValueError):
-        found = json.loads(file.read_bytes())
+        found = json.loads(read_regular(file))
         texts = {key: found[key] for key in ("session", "transcript", "ended") if key in found}
         is_known = len(texts) == 3 and all(isinstance(one, str) for one in texts.values())  # noqa: PLR2004
         if is_known and texts["session"] != event.get("session_id"):

@@ -8,16 +8,18 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hedgerow._checks import shown
 from hedgerow._engine import _toml_without, _TomlText
+from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.memory import files
 from hedgerow.memory.files import system_errors
 from hedgerow.memory.identity import user_folder
+from hedgerow.memory.text_format import TextFormat, decode_text
 
 from .json_text import added, removed
 
@@ -221,6 +223,7 @@ class _File:
     path: Path
     data: bytes | None
     text: str | None
+    form: TextFormat = TextFormat()  # noqa: RUF009 - it is frozen
     private: bool = False
     records: list[dict[str, Any]] = field(default_factory=list)
 
@@ -284,17 +287,16 @@ def configured_file(tool: str) -> Path | None:
 def _read(path: Path) -> _File:
     with system_errors("read", path):
         try:
-            with path.open("rb") as stream:
-                data = stream.read(_LIMIT + 1)
+            data = read_regular(path, _LIMIT + 1)
         except FileNotFoundError:
             return _File(path, None, None)
     if len(data) > _LIMIT:
         raise _invalid(path, f"it is larger than {_LIMIT >> 20} MiB")
     try:
-        text = data.decode()
+        text, form = decode_text(data)
     except UnicodeDecodeError as error:
         raise _invalid(path, f"it is not UTF-8 (byte {error.start})") from error
-    return _File(path, data, text)
+    return _File(path, data, text, form)
 
 
 def _write(tool: str, opened: Iterable[_File], *, undo: bool = False) -> None:
@@ -304,19 +306,17 @@ def _write(tool: str, opened: Iterable[_File], *, undo: bool = False) -> None:
             if file.data is not None:
                 with system_errors("delete", target):
                     target.unlink()
-        elif file.text.encode() != file.data:
+        elif (new := file.form.encode(file.text)) != file.data:
             if file.data is None and file.private:
                 files.replace_private(target, file.text)
             else:
-                root = target.parent
-                files.update(target, file.text.encode(), expected=file.data, root=root)
+                files.update(target, new, expected=file.data, root=target.parent)
         _record(tool, file, undo=undo)
 
 
 def _invalid(path: Path, problem: str) -> HedgerowError:
     return HedgerowError(
-        f"{path} was not changed: {problem}; repair it, or paste the entry that the command shows "
-        "without --apply",
+        f"{path} was not changed: {problem}; repair it, or add the entry by hand",
         code="agent_config_invalid",
     )
 
@@ -326,7 +326,7 @@ def _invalid(path: Path, problem: str) -> HedgerowError:
 
 def _parsed(file: _File) -> dict[str, Any]:
     """Return the value of a file; a blank one is empty."""
-    text = (file.text or "").lstrip("\ufeff")
+    text = file.text or ""
     if not text.strip():
         return {}
     try:
@@ -354,7 +354,7 @@ def _is_present(file: _File, entry: Entry) -> bool:
         name = ".".join(entry.path)
         raise _invalid(
             file.path,
-            f"it has another {name}, which stays as it is (to replace it, run hedgerow uninstall first)",
+            f"it has another {name}, which stays as it is (to replace it, remove it first)",
         )
     return found is not None
 
@@ -384,22 +384,39 @@ def _add(file: _File, entry: Entry) -> None:
         "parents": _parents(file, entry.path),
     }
     if entry.is_toml:
-        inserted = f"{'' if text.endswith(chr(10)) or not text else chr(10)}"
-        inserted += f"{chr(10) if text else ''}{entry.text}\n"
-        new = text + inserted
-    elif not text.strip().lstrip("\ufeff"):
-        inserted = f"{entry.text}\n"
-        new = text + inserted
+        before = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        at, inserted = len(text), f"{before}{entry.text}\n"
+    elif not text.strip():
+        at, inserted = len(text), f"{entry.text}\n"
     else:
-        start = len(text) - len(text.lstrip("\ufeff"))
         try:
-            at, inserted = added(text[start:], entry.path, entry.value, to_array=entry.is_item)
+            at, inserted = added(text, entry.path, entry.value, to_array=entry.is_item)
         except ValueError as error:
             raise _invalid(file.path, str(error)) from error
-        new = text[: start + at] + inserted + text[start + at :]
-    file.text = new
-    _parsed(file)  # A table of TOML cannot follow an inline table of the same name.
+    inserted = file.form.lines(inserted)
+    new = replace(file, text=text[:at] + inserted + text[at:])
+    if entry.is_toml:
+        _check_table(file, new, entry)
+    file.text = new.text
     file.records.append({**record, "inserted": inserted})
+
+
+def _check_table(old: _File, new: _File, entry: Entry) -> None:
+    """Raise HedgerowError if a table at the end of a file of TOML is not the value of the entry.
+
+    Nothing can be added to an inline table, an array or a text of the same name.
+    """
+    try:
+        if _value(new, entry.path) == entry.value:
+            return
+    except HedgerowError:  # The old text is TOML: the table cannot follow what it has.
+        pass
+    parent = entry.path[0]
+    kind = "an inline table" if isinstance(_value(old, [parent]), dict) else "not a table"
+    raise _invalid(
+        old.path,
+        f"{parent} is {kind}, to which no table can be added; write it as tables [{parent}.NAME]",
+    )
 
 
 def _parents(file: _File, path: Sequence[str]) -> int:
@@ -438,15 +455,12 @@ def _remove_value(file: _File, entry: Entry, known: dict[str, Any] | None) -> bo
         path.append(place)
     elif found is None:
         return False
-    text = file.text or ""
-    start = len(text) - len(text.lstrip("\ufeff"))
-    file.text = text[:start] + removed(text[start:], path)
+    file.text = removed(file.text or "", path)
     parents = int(known["parents"]) if known else len(entry.path)
     for depth in range(len(path) - 1, parents, -1):
         if _value(file, entry.path[:depth]):
             break
-        text = file.text
-        file.text = text[:start] + removed(text[start:], entry.path[:depth])
+        file.text = removed(file.text, entry.path[:depth])
     return True
 
 
@@ -456,7 +470,7 @@ def _remove_value(file: _File, entry: Entry, known: dict[str, Any] | None) -> bo
 def _records() -> dict[str, list[dict[str, Any]]]:
     """Return the records of added entries; an unreadable file counts as empty."""
     try:
-        value = json.loads((user_folder() / _RECORD).read_bytes())
+        value = json.loads(read_regular(user_folder() / _RECORD))
     except (OSError, ValueError, HedgerowError):
         return {}
     return value if isinstance(value, dict) else {}
