@@ -38,9 +38,7 @@ mod tests {
 
     #[test]
     fn near_words_are_found() {
-        let known = [
-            "type", "limit", "weight", "all", "age", "sort", "link-add", "a",
-        ];
+        let known = ["type", "limit", "weight", "all", "age", "sort", "link-add"];
         for (word, expected) in [
             ("typ", Some("type")),
             ("limt", Some("limit")),
