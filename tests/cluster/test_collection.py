@@ -283,7 +283,7 @@ def test_names(node, name):
         with pytest.raises(hr.BackendError, match="open it, or give another name") as caught:
             Collection.create(node.url, name)
         assert caught.value.code == "collection_exists"
-    with pytest.raises(hr.BackendError, match="make it with Collection") as caught:
+    with pytest.raises(hr.BackendError, match="create it first") as caught:
         Collection.open(node.url, f"{name}-none")
     assert caught.value.code == "collection_missing"
     with pytest.raises(hr.InvalidInputError, match="cannot be the name of a collection") as caught:
