@@ -103,6 +103,18 @@ class TestDerivedFiles:
         synced_root.sync()
         assert found(synced_root, "hawthorn") == ["notes/a.md"]
 
+    def test_the_manifest_is_json_whatever_decimals_a_file_has(self, tmp_path: Path) -> None:
+        huge = "9" * 400 + ".5"
+        put(tmp_path, "a.md", f"---\nprice: 1.50\nhuge: {huge}\n---\nhedge\n")
+        MemoryRoot(tmp_path).index()
+
+        def no_number(word: str) -> None:
+            raise AssertionError(word)
+
+        text = (tmp_path / ".hedgerow/index.json").read_text(encoding="utf-8")
+        [document] = json.loads(text, parse_constant=no_number)["documents"]
+        assert document["frontmatter"] == {"price": 1.5, "huge": huge}
+
     def test_the_manifest_is_written_by_index_only(self, synced_root: MemoryRoot) -> None:
         manifest = synced_root.path / ".hedgerow/index.json"
         synced_root.remember("x", title="T")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -186,3 +187,12 @@ def test_every_interface_knows_the_operations_of_fixes() -> None:
         assert name in OPERATIONS or name in {*_CALLS, *_COMMANDS}, name
         if name != "connect":
             assert load(_COMMANDS.get(name, name).partition(" ")[0])
+
+
+def test_the_url_of_a_server_in_the_place_of_a_folder_names_a_call_that_exists() -> None:
+    with pytest.raises(hr.HedgerowError) as raised:
+        MemoryRoot("http://127.0.0.1:7411")
+    assert raised.value.fixes == (
+        Fix("use the server", "connect", {"target": "http://127.0.0.1:7411"}),
+    )
+    inspect.signature(hr.connect).bind(**raised.value.fixes[0].arguments)

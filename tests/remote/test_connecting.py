@@ -52,6 +52,7 @@ def test_a_path_is_opened_in_this_process(tmp_path):
     ("name", "options", "message"),
     [
         ("gone", {}, "there is no folder or file .*gone'; a URL begins with http:// or https://"),
+        ("localhost:7411", {"token": "t" * 40}, "a URL begins with http:// or https://"),
         ("", {"kind": "index"}, "is a folder, and no index; give the file of the index"),
         ("a.db", {"kind": "root"}, "is a file, and no root; give the folder of the root"),
         (

@@ -27,7 +27,7 @@ _COMMANDS = {
 }
 """The commands of operations with another name."""
 
-_OPTIONS = {"path": "root", "url": "target"}
+_OPTIONS = {"path": "root"}
 """The options of arguments with another name."""
 
 

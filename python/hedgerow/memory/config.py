@@ -119,7 +119,7 @@ def _checked_folder(path: str | os.PathLike[str]) -> Path:
         raise InvalidInputError(
             f"{path} is the URL of a server, not a folder",
             code="root_not_found",
-            fixes=(Fix("use the server", "connect", {"url": str(path)}),),
+            fixes=(Fix("use the server", "connect", {"target": str(path)}),),
         )
     return given
 

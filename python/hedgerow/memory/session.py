@@ -264,9 +264,9 @@ def key_of(
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
-    `names` are those of the files that count. Of several files the only one that `prefers` is true of counts. Raises InvalidInputError if there is no such file
-    (`unknown_node`), or still more than one (`ambiguous_node`). The error names the reason for one of
-    the `unread` paths.
+    `names` are those of the files that count. Of several files the only one that `prefers` is true of
+    counts. Raises InvalidInputError if there is no such file (`unknown_node`), or still more than one
+    (`ambiguous_node`). The error names the reason for one of the `unread` paths.
     """
     found = names.candidates(checked_text(name, "key"))
     if not found and name.strip().startswith("[[") and name.strip().endswith("]]"):

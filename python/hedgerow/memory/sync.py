@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -322,5 +323,14 @@ def write_manifest(derived: Derived) -> None:
 
 
 def _in_manifest(value: Any) -> Any:
-    """Return a value of front matter as other readers of the manifest expect it: `1.50` is a number there."""
-    return float(value) if isinstance(value, str) and _DECIMAL.fullmatch(value) else value
+    """Return a value of front matter as other readers of the manifest expect it: `1.50` is a number there.
+
+    JSON has no number for digits that are more than a float holds: they stay text.
+    """
+    if (
+        isinstance(value, str)
+        and _DECIMAL.fullmatch(value)
+        and math.isfinite(number := float(value))
+    ):
+        return number
+    return value

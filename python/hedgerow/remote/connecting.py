@@ -89,13 +89,20 @@ def connect(  # noqa: PLR0913 - each has its default
             f'kind must be "root", "index" or None, not {kind!r}', code="invalid_option"
         )
     if not (isinstance(target, str) and "://" in target):
+        path = checked_path(target, "target", code="path_not_found")
+        # Without its scheme an address is a path that is not there.
+        if not path.exists():
+            raise InvalidInputError(
+                f"there is no folder or file {shown(str(path))}; a URL begins with http:// or https://",
+                code="path_not_found",
+            )
         of_servers = {"token": token, "ca": ca, "insecure_http": insecure_http or None}
         if given := [name for name, value in of_servers.items() if value is not None]:
             raise InvalidInputError(
-                f"{given[0]} is for the URL of a server, and {shown(str(target))} is a path; leave it out",
+                f"{given[0]} is for the URL of a server, and {shown(str(path))} is a path; leave it out",
                 code="incompatible_options",
             )
-        return _at_path(checked_path(target, "target", code="path_not_found"), kind)
+        return _at_path(path, kind)
     return connect_to_server(
         target, kind, token=token, timeout=timeout, ca=ca, insecure_http=insecure_http
     )
@@ -132,11 +139,6 @@ def connect_to_server(  # noqa: PLR0913 - those of `connect`
 
 def _at_path(path: Path, wanted: str | None) -> MemoryRoot | Retriever:
     """Open the root of a folder, or the index of a file; one of the wanted kind."""
-    if not path.exists():
-        raise InvalidInputError(
-            f"there is no folder or file {shown(str(path))}; a URL begins with http:// or https://",
-            code="path_not_found",
-        )
     found = "root" if path.is_dir() else "index"
     if wanted not in (None, found):
         raise InvalidInputError(
