@@ -184,6 +184,17 @@ class TestErrors:
         assert "not UTF-8 (byte 1)" in message
         assert len(list(otter_root.rglob("*.md"))) == 1
 
+    def test_doctor_names_the_command_that_sets_a_root_up_and_the_option_that_names_files(
+        self, here: Path
+    ) -> None:
+        put(here, "bare/notes/a.md", "hedge\n")
+        put(here, "bare/notes/b.pdf", "x")
+        assert "To set the root up: hedgerow init --root " in ok("doctor", "--root", "bare")
+        run("index", "--root", "bare")
+        last = "To name the files that are passed by: --verbose\n"
+        assert ok("doctor", "--root", "bare").endswith(last)
+        assert last not in run("doctor", "--root", "bare", "--verbose").stdout
+
     def test_doctor_exits_with_1_when_unhealthy(self, here: Path) -> None:
         put(here, "m/hedgerow.json", '{"schemaVersion": 9}')
         result = run("doctor", "--root", "m", "--json")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -415,8 +416,14 @@ def _show_diagnosis(found: Diagnosis, *, verbose: bool) -> None:
     for name, check in found.checks():
         mark = "ok" if check.ok else "warning" if check.is_warning else "FAILED"
         echo(f"{name}: {mark}: {visible(check.message)}")
+    facts = found.memory_root.facts
+    if facts.get("initialized") is False:
+        command = shlex.join(["hedgerow", "init", "--root", facts["root"]])
+        echo(f"To set the root up: {visible(command)}")
     if verbose:
         show_skipped(found.passed_by)
+    elif found.passed_by:
+        echo("To name the files that are passed by: --verbose")
 
 
 # trust
