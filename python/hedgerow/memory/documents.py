@@ -115,8 +115,8 @@ def unused_pattern(pattern: str) -> str:
 
 def conflict_copies(files: Sequence[str]) -> list[Skip]:
     """Return the conflict copies of sync programs among files, each with the advice to merge it."""
-    # Of each recall, and the names of all copies have this part.
-    if "onflict" not in "\n".join(files):
+    # Each recall asks, and the names of all copies have this word.
+    if "conflict" not in "\n".join(files).lower():
         return []
     return list(starmap(Skip, _conflict_copies(files)))
 
