@@ -8,10 +8,12 @@ import math
 import os
 import pickle
 import sys
+import time
 from array import array
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import pytest
 
 import hedgerow as hr
@@ -160,6 +162,24 @@ def test_threads_may_share_one(server: LocalServer) -> None:
         texts = [f"{'x' * number}" for number in range(1, 41)]
         answers = pool.map(lambda text: rows(embedder.embed([text])), texts)
         assert list(answers) == [[vector_of(text)] for text in texts]
+
+
+def test_threads_that_begin_together_make_one_client(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    class SlowClient(httpx.Client):
+        def __init__(self, **options: Any) -> None:
+            made.append(self)
+            time.sleep(0.1)  # so that the other threads come while this one is made
+            super().__init__(**options)
+
+    monkeypatch.setattr(httpx, "Client", SlowClient)
+    with openai(server) as embedder, ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: embedder.embed(["oak"]), range(8)))
+    assert len(made) == 1
+    assert made[0].is_closed
 
 
 def test_closed_is_closed(server: LocalServer) -> None:

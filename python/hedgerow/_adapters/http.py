@@ -18,6 +18,7 @@ from functools import cache, partial
 from http import HTTPStatus
 from pathlib import Path
 from ssl import PROTOCOL_TLS_CLIENT, SSLContext, create_default_context
+from threading import Lock
 from time import monotonic, time
 from typing import Any, BinaryIO, ClassVar, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit, urlunsplit
@@ -71,6 +72,7 @@ class Connections:
     its connections. Redirects, which may lead anywhere with the key, are not followed.
     """
 
+    _making: Lock
     _client: httpx.Client | None
     _clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient]
     _process: int
@@ -95,12 +97,7 @@ class Connections:
         file instead, if there is one, and may have any size. Raises httpx.HTTPError, and OSError for
         the file.
         """
-        # Two processes must not share one connection.
-        if self._process != os.getpid():
-            self._forget()
-        if self._client is None:
-            self._client = self._made(httpx.Client, url)
-        client = self._client
+        client = self._of_process(url)
         streamed = client.send(client.build_request(method, url, **options), stream=True)
         try:
             kept = _Body(into if streamed.is_success else None)
@@ -128,14 +125,26 @@ class Connections:
 
     def close(self) -> None:
         """Close the connections of the process."""
-        if self._client is not None:
-            self._client.close()
+        if self._process != os.getpid():
+            self._forget()
+        with self._making:
+            if self._client is not None:
+                self._client.close()
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
+
+    def _of_process(self, url: str) -> httpx.Client:
+        """Return the client of the process. Threads that arrive together get the same one."""
+        if self._process != os.getpid():  # Two processes must not share one connection.
+            self._forget()
+        with self._making:
+            if self._client is None:
+                self._client = self._made(httpx.Client, url)
+            return self._client
 
     def _of_loop(self, url: str) -> httpx.AsyncClient:
         """A connection belongs to the event loop it was opened in."""
@@ -179,6 +188,7 @@ class Connections:
         )
 
     def _forget(self) -> None:
+        self._making = Lock()  # A new one: a thread of the parent may hold the old one for good.
         self._client = None
         self._clients = {}
         self._process = os.getpid()
