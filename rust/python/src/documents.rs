@@ -7,17 +7,13 @@ use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_graph::graph::EdgeInput;
-use hedgerow_memory::conflict_copies::conflict_copies;
 use hedgerow_memory::day_format::DayFormat;
-use hedgerow_memory::documents::audit::audit;
-use hedgerow_memory::documents::lint::lint;
-use hedgerow_memory::documents::quotes::{SearchLimits, files_with};
-use hedgerow_memory::documents::selection::{Selection, topic_words};
-use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
-use hedgerow_memory::fingerprint::Fingerprint;
-use hedgerow_memory::scope::Scope;
+use hedgerow_memory::facts::Scope;
+use hedgerow_memory::review::{
+    self, Documents, Fingerprint, FolderKind, SearchLimits, Selection, StoredDocument, audit,
+    conflict_copies, duplicates, files_with, lint, topic_words,
+};
 use hedgerow_memory::skip::why_unreadable;
-use hedgerow_memory::{duplicates, secrets};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -390,7 +386,7 @@ pub fn _repeats(py: Python<'_>, texts: Vec<Text>) -> PyResult<Vec<usize>> {
 /// Return the likely secrets of a text, each as its kind, its line and its first characters.
 #[pyfunction]
 pub fn _find_secrets(py: Python<'_>, text: Text) -> PyResult<Vec<(&'static str, usize, String)>> {
-    let found = errors::call_detached(py, || Ok(secrets::find_secrets(&text)))?;
+    let found = errors::call_detached(py, || Ok(review::find_secrets(&text)))?;
     let found = found.into_iter();
     Ok(found.map(|one| (one.kind, one.line, one.start)).collect())
 }
@@ -398,5 +394,5 @@ pub fn _find_secrets(py: Python<'_>, text: Text) -> PyResult<Vec<(&'static str, 
 /// Return a text with `[secret]` in the place of each secret.
 #[pyfunction]
 pub fn _without_secrets(py: Python<'_>, text: Text) -> PyResult<String> {
-    errors::call_detached(py, || Ok(secrets::without_secrets(&text)))
+    errors::call_detached(py, || Ok(review::without_secrets(&text)))
 }

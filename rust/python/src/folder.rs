@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hedgerow_engine::sources::SourceFile;
-use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature};
-use hedgerow_memory::freshness::FileCheck;
-use hedgerow_memory::ledger::{Ledger, Record};
+use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature, Watch};
 use hedgerow_memory::skip::Skip;
-use hedgerow_memory::watch::Watch;
+use hedgerow_memory::sync::{FileCheck, Ledger, Record};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

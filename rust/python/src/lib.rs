@@ -69,8 +69,8 @@ mod vector;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
-use hedgerow_memory::duplicates;
-use hedgerow_memory::page::FRAME;
+use hedgerow_memory::format::FRAME;
+use hedgerow_memory::review::duplicates;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyTuple};
 
@@ -82,11 +82,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
-    module.add("PASSAGE_LIMIT", hedgerow_memory::passages::PASSAGE_LIMIT)?;
+    module.add("PASSAGE_LIMIT", hedgerow_memory::format::PASSAGE_LIMIT)?;
     module.add("LIKE", duplicates::LIKE)?;
     module.add("CANDIDATES", duplicates::CANDIDATES)?;
     module.add("WORDS_LOOKED_UP", duplicates::WORDS_LOOKED_UP)?;
-    module.add("TITLE_SEPARATOR", hedgerow_memory::chunks::TITLE_SEPARATOR)?;
+    module.add("TITLE_SEPARATOR", hedgerow_memory::format::TITLE_SEPARATOR)?;
     module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
     module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
 

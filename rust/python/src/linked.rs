@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hedgerow_memory::names::{FileTitles, Names};
-use hedgerow_memory::nodes::{LinkedFile, Nodes};
+use hedgerow_memory::facts::{FileTitles, Names};
+use hedgerow_memory::sync::{LinkedFile, Nodes};
 use pyo3::prelude::*;
 
 use crate::errors;
@@ -99,7 +99,7 @@ impl PyNodes {
             .0
             .get(&path)
             .map(|LinkedFile { links, .. }| links.iter());
-        let tuple = |link: &hedgerow_memory::nodes::NodeLink| {
+        let tuple = |link: &hedgerow_memory::format::NodeLink| {
             (link.0.clone(), link.1.clone(), link.2, link.3)
         };
         links.into_iter().flatten().map(tuple).collect()

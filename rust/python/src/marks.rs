@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use hedgerow_engine::calendar::Time;
-use hedgerow_memory::columns::FileColumns;
-use hedgerow_memory::facts::FileFacts;
-use hedgerow_memory::marks::{Validity, Why};
+use hedgerow_memory::facts::{FileFacts, Validity, Why};
+use hedgerow_memory::recall::FileColumns;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

@@ -9,13 +9,11 @@ use std::time::Duration;
 use hedgerow_engine::calendar::Time;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::retrieval::Request;
-use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, FileColumns, RecallFilter};
-use hedgerow_memory::evidence::Evidence;
-use hedgerow_memory::facts::session_id;
-use hedgerow_memory::grep::{Pattern, grep};
-use hedgerow_memory::recall::{Recall, RecallHit, RecallRequest, columns, recall};
-use hedgerow_memory::scope::Scope;
-use hedgerow_memory::snippet::recall_terms;
+use hedgerow_memory::facts::{Scope, session_id};
+use hedgerow_memory::recall::{
+    Bound as TimeBound, ColumnCache, Evidence, FileColumns, Pattern, Recall, RecallFilter,
+    RecallHit, RecallRequest, columns, grep, recall, recall_terms,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use hedgerow_engine::{Error, ErrorCode};
 use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::folder::Signature;
-use hedgerow_memory::ledger::{Owner, prepare_index};
-use hedgerow_memory::root_store;
-use hedgerow_memory::root_sync::{Changes, Folder, Target, Targets, sync_files};
+use hedgerow_memory::sync::{
+    Changes, Folder, Owner, Target, Targets, prepare_index, prepare_store, relink, sync_files,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -180,7 +180,7 @@ pub fn _prepared_store(
 ) -> PyResult<Option<PyLedger>> {
     let (store, ledger) = (&store.get().store, &ledger.get().0);
     let now = node::now();
-    let prepared = errors::call_writing(py, None, || root_store::prepare(store, ledger, now))?;
+    let prepared = errors::call_writing(py, None, || prepare_store(store, ledger, now))?;
     Ok(prepared.map(PyLedger))
 }
 
@@ -204,5 +204,5 @@ pub fn _relink(
 ) -> PyResult<()> {
     let store = &store.get().store;
     let (before, after) = (before.map(|before| &before.get().0), &after.get().0);
-    errors::call_writing(py, None, || root_store::relink(store, before, after))
+    errors::call_writing(py, None, || relink(store, before, after))
 }

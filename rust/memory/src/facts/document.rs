@@ -1,0 +1,172 @@
+//! A Markdown file of a root as read: the source of its chunks and its node.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::day_format::DayFormat;
+use crate::facts::file::TIME_FIELDS;
+use crate::facts::scope::Scope;
+use crate::format::chunks::bad_front_matter;
+use crate::format::conflict::conflict_line;
+use crate::format::front_matter::{FrontMatter, SCOPE};
+use crate::format::passages::shorten;
+use crate::format::sections::first_heading;
+use crate::format::vault;
+use crate::skip::Skip;
+use crate::text::trimmed;
+use crate::times::parse_time;
+
+/// The most aliases of a file that count.
+const MOST_ALIASES: usize = 100;
+/// The most characters of a value in a message.
+const LONGEST_SHOWN: usize = 60;
+
+/// A file of a root, parsed once.
+#[derive(Debug)]
+pub struct Document<'t> {
+    /// The path below the indexed folder.
+    pub path: &'t str,
+    /// The lines of the file.
+    pub lines: Vec<&'t str>,
+    /// The block at its head.
+    pub matter: FrontMatter,
+    /// The front matter as plain JSON.
+    pub front_matter: Map<String, Value>,
+    /// The text after the front matter.
+    pub body: String,
+    /// The title in the front matter, else the first heading, else an empty text.
+    pub title: String,
+    /// Other names of the file.
+    pub aliases: Vec<String>,
+    /// The tags of its page properties, which only notes of a vault have.
+    pub property_tags: Vec<String>,
+}
+
+impl<'t> Document<'t> {
+    /// Parse the text of a file.
+    pub fn parse(path: &'t str, text: &'t str) -> Self {
+        let lines: Vec<&str> = text.split('\n').collect();
+        let matter = FrontMatter::of_memory(&lines);
+        let body = lines[matter.body_start.min(lines.len())..].join("\n");
+        let mut front_matter = matter.to_json();
+        let scope = Scope::stated(&matter.fields);
+        if scope.is_unreadable() {
+            front_matter.insert(SCOPE.to_owned(), scope.to_json().into());
+        }
+        Self {
+            title: title_of(&matter, &body),
+            aliases: aliases_of(&front_matter),
+            path,
+            lines,
+            matter,
+            front_matter,
+            body,
+            property_tags: Vec::new(),
+        }
+    }
+
+    /// Parse a file, with the day that its name states in a format as its `date`, unless its front matter
+    /// states a time.
+    #[must_use]
+    pub fn with_day_of_name(mut self, format: &DayFormat) -> Self {
+        let mut stated = TIME_FIELDS
+            .iter()
+            .filter_map(|key| self.front_matter.get(*key));
+        if stated.find_map(parse_time).is_some() {
+            return self;
+        }
+        if let Some(stated) = format.day(self.path) {
+            self.front_matter
+                .insert("date".to_owned(), stated.iso_day().into());
+        }
+        self
+    }
+
+    /// Parse a note of a vault, whose text is that of [`vault::without_marks`]: its page properties and
+    /// its file name are names of it too.
+    pub fn parse_in_vault(path: &'t str, text: &'t str, format: Option<&DayFormat>) -> Self {
+        let mut document = Self::parse(path, text);
+        let properties = vault::page_properties(&document.body);
+        if !properties.title.is_empty() && document.matter.text(&["title"]).is_empty() {
+            document.title = properties.title;
+        }
+        let aliases = document.aliases.into_iter().chain(properties.aliases);
+        document.aliases = distinct(aliases.chain(vault::names_of_file(path, format)));
+        document.aliases.truncate(MOST_ALIASES);
+        document.property_tags = properties.tags;
+        document
+    }
+
+    /// Return the problems of the file.
+    pub fn problems(&self) -> Vec<Skip> {
+        problems(self.path, &self.lines, &self.matter)
+    }
+}
+
+/// Return the problems of a file, each with its line. The file is read nevertheless.
+pub(crate) fn problems(path: &str, lines: &[&str], matter: &FrontMatter) -> Vec<Skip> {
+    let mut problems: Vec<Skip> = bad_front_matter(path, matter).into_iter().collect();
+    let mut add = |code: &str, reason: String, line: Option<usize>| {
+        problems.push(Skip {
+            line: line.map(|line| line as u64),
+            ..Skip::whole(path, code, reason)
+        });
+    };
+    for (key, field) in matter.repeated_fields() {
+        let reason = format!("{key} is not read, because {field} is there too; write one of them");
+        add("bad_front_matter", reason, matter.line_of(lines, key));
+    }
+    let fields = matter.to_json();
+    let stated = |field| Some((field, fields.get(field)?));
+    for (field, value) in TIME_FIELDS.into_iter().filter_map(stated) {
+        let is_empty =
+            value.is_null() || value.as_str().is_some_and(|text| trimmed(text).is_empty());
+        if !is_empty && parse_time(value).is_none() {
+            let shown = shorten(&value.to_string(), LONGEST_SHOWN);
+            let reason = format!("{field} is no date, as in 2026-04-18: {shown}");
+            add("bad_front_matter", reason, matter.line_of(lines, field));
+        }
+    }
+    if Scope::stated(&matter.fields).is_unreadable() {
+        let shown = shorten(&matter.fields[SCOPE].to_string(), LONGEST_SHOWN);
+        let reason = format!(
+            "the scope cannot be read, so that no scope sees the memory; write it as in {{user: ana}}: {shown}"
+        );
+        add("bad_front_matter", reason, matter.line_of(lines, SCOPE));
+    }
+    if let Some(line) = conflict_line(lines) {
+        let reason = "it is in conflict: git left two versions between <<<<<<< and >>>>>>>; keep one of \
+                      them";
+        add("git_conflict", reason.to_owned(), Some(line));
+    }
+    problems
+}
+
+fn title_of(matter: &FrontMatter, body: &str) -> String {
+    let stated = matter.text(&["title"]);
+    if stated.is_empty() {
+        first_heading(body).to_owned()
+    } else {
+        stated
+    }
+}
+
+/// Other names of a file: `aliases`, a list or one text with commas.
+fn aliases_of(front_matter: &Map<String, Value>) -> Vec<String> {
+    let given: Vec<&str> = match front_matter.get("aliases") {
+        Some(Value::String(text)) => text.split(',').collect(),
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let named = given.into_iter().map(trimmed).filter(|one| !one.is_empty());
+    let mut aliases = distinct(named.map(str::to_owned));
+    aliases.truncate(MOST_ALIASES);
+    aliases
+}
+
+/// Texts without repetition, in order.
+pub(crate) fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    texts.filter(|text| known.insert(text.clone())).collect()
+}
