@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from hedgerow._engine import Index, Store, _Listing, _sync_note
 from hedgerow.errors import Fix, HedgerowError, IndexFileError, RetrievalError
-from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
 from hedgerow.ingest.source import Rules, list_folder
 
 from .config import Config
@@ -60,6 +59,9 @@ TOKENIZER: Final = "words"
 
 INDEX = "index.db"
 """The name of the embedded index."""
+
+LEDGER_NOTE = "scope"
+"""The note with the subject of a ledger."""
 
 OLDER = "index_read_only"
 """The code of a file that has to be opened for writing once, since an earlier version made it."""

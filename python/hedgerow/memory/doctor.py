@@ -17,10 +17,10 @@ from hedgerow._engine import (
     _day_format_problem,
     _Documents,
     _is_linked,
+    _Ledger,
 )
 from hedgerow.embedders.by_name import why_unusable
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
-from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived, identity_of, is_mended_by_sync
@@ -273,7 +273,7 @@ def _edges(derived: Derived, documents: _Documents) -> Check:
         if not derived.has_store:
             return _warning("No store yet; the first query or graph makes it.", ok=True)
         with Store.open(derived.store, read_only=True) as store:
-            ledger = Ledger.load(store.index, derived.scope)
+            ledger = _Ledger(store.index, derived.scope, False)
             stale = ledger.stale(derived.listing(), derived.source_root)
             if stale or not ledger.is_current or not _is_linked(store):
                 message = "Not compared: the store is behind the files; the next query or graph updates it."

@@ -15,6 +15,7 @@ from hedgerow._engine import (
     _days_in_name,
     _Documents,
     _first_heading,
+    _Ledger,
     _memory_time,
     _vault_names,
     read_front_matter,
@@ -124,6 +125,12 @@ def conflict_copies(files: Sequence[str]) -> list[Skip]:
 CONFLICT = "git_conflict"
 CODES = frozenset({"bad_front_matter", CONFLICT})
 """The codes of problems of files that are read, and found, nevertheless."""
+
+
+def unread_files(ledger: _Ledger) -> list[Skip]:
+    """Return the files that could not be read at the last sync, each with the reason."""
+    return [skip for skip in starmap(Skip, ledger.skips) if skip.code not in CODES]
+
 
 _SHOWN = 3
 _NAMED_BY = "a diagnosis of the root names them"

@@ -23,6 +23,7 @@ from hedgerow._engine import (
     _check_query,
     _FileCheck,
     _FileColumns,
+    _Ledger,
     _Listing,
     _Recall,
     _Watch,
@@ -32,7 +33,6 @@ from hedgerow._retrieval.operations import SearchRequest
 from hedgerow._retrieval.searching import Stages
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
-from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
 from hedgerow.ranking import Ranking
 from hedgerow.results import Trace
@@ -52,7 +52,7 @@ from .derived import (
     is_mended_by_sync,
     is_of_no_use,
 )
-from .documents import CODES, conflict_copies, notices_of
+from .documents import CODES, conflict_copies, notices_of, unread_files
 from .names import check_types
 from .note import now
 from .operations import ContextRequest, GrepRequest, RecallOptions, RecallRequest
@@ -85,7 +85,7 @@ class _State:
     file: str
     identity: tuple[int, int] | None
     index: Index
-    ledger: Ledger
+    ledger: _Ledger
     skips: list[Skip]
     check: _FileCheck
     watch: tuple[_Watch, ...]
@@ -352,8 +352,8 @@ class OpenedIndex:
             file,
             index,
             ledger,
-            ledger.skips,
-            _FileCheck(ledger.found, derived.source_root, derived.rules.compiled),
+            list(starmap(Skip, ledger.skips)),
+            _FileCheck(ledger, derived.source_root, derived.rules.compiled),
             watch,
             self._columns_of(index),
             self._stages_of(index, None),
@@ -410,8 +410,7 @@ class OpenedIndex:
     def unreadable(self, config: Config) -> list[Skip]:
         """Return the files that the index could not read at the last sync."""
         derived = Derived.of(config)
-        skips = self._files.ledger_of(derived, self._index(derived)).skips
-        return [skip for skip in skips if skip.code not in CODES]
+        return unread_files(self._files.ledger_of(derived, self._index(derived)))
 
     def read(
         self,
@@ -532,7 +531,7 @@ class OpenedIndex:
         if index is None or ledger is None or not ledger.is_current or index.tokenizer != TOKENIZER:
             return FreshnessCheck(None if sync else [])
         if not sync:
-            return FreshnessCheck(ledger.skips)
+            return FreshnessCheck(list(starmap(Skip, ledger.skips)))
         return self._check.look(derived, ledger)
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:

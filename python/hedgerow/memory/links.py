@@ -23,6 +23,7 @@ from hedgerow._engine import (
     _links_in_fields,
     _Marks,
     _Names,
+    _Nodes,
 )
 from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -34,7 +35,6 @@ from .edit import Change, ListItems, data_of, planned
 from .files import locked
 from .names import DERIVED
 from .operations import LinkRequest
-from .root_files import NodeState
 from .scope import Scope
 from .times import HOLDS, Validity, micros_of, parse_time
 
@@ -115,7 +115,7 @@ def is_relation(name: str) -> bool:
     return bool(_RELATION.match(name)) and name not in OWN_FIELDS
 
 
-def link(derived: Derived, state: NodeState, a: str, b: str, request: LinkRequest) -> None:
+def link(derived: Derived, state: _Nodes, a: str, b: str, request: LinkRequest) -> None:
     """Write a link from `a` to `b` into the front matter of `a`."""
     relation, strength, name = request.rel, request.strength, written_name(b)
     _check(a, b, relation)
@@ -137,13 +137,13 @@ def written_name(path: str) -> str:
     return f"[[{path[:-3]}]]" if _IN_BRACKETS.match(path) else path
 
 
-def unlink(derived: Derived, state: NodeState, a: str, b: str, *, relation: str) -> bool:
+def unlink(derived: Derived, state: _Nodes, a: str, b: str, *, relation: str) -> bool:
     """Remove the links of a relation to `b` from the front matter of `a`; returns whether any was."""
     _check(a, b, relation)
     items = ListItems(relation, drop=leads_of(state, a, b, relation))
     with locked(derived.lock):
         removed = planned(derived.source_root, a, Change([items])).write()
-    names, links = state.names(), state.nodes.links(a)
+    names, links = state.names(), state.links(a)
     is_in_text = any(
         kind == "link" and names.find(target, is_path, a) == b for target, kind, _, is_path in links
     )
@@ -166,7 +166,7 @@ def _check(a: str, b: str, relation: str) -> None:
         )
 
 
-def leads_of(state: NodeState, a: str, b: str, relation: str) -> Callable[[Any], bool]:
+def leads_of(state: _Nodes, a: str, b: str, relation: str) -> Callable[[Any], bool]:
     """Return a predicate: whether an item of a relation of `a` is a link to `b`."""
     names = state.names()
 
@@ -278,7 +278,7 @@ def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
 
 
 def restore(
-    derived: Derived, state: NodeState, path: str, news: Sequence[str]
+    derived: Derived, state: _Nodes, path: str, news: Sequence[str]
 ) -> tuple[list[str], list[Validity]]:
     """Remove the marks by which a memory is retracted or superseded, there and in `news`.
 
@@ -286,7 +286,7 @@ def restore(
     """
     changes = {path: Change(removed=(RETRACTED, REASON, SUPERSEDED_BY))}
     for new in news:
-        if new in state.nodes:
+        if new in state:
             leads = leads_of(state, new, path, SUPERSEDES)
             changes[new] = Change([ListItems(SUPERSEDES, drop=leads, removes_empty=True)])
     with locked(derived.lock):

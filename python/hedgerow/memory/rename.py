@@ -22,6 +22,7 @@ from hedgerow._engine import (
     _links_in_fields,
     _links_in_text,
     _Names,
+    _Nodes,
     _vacuum,
 )
 from hedgerow._regular_files import read_regular
@@ -39,7 +40,7 @@ from hedgerow.ingest.source import (
 
 from . import files
 from .derived import Derived, forget_elsewhere, open_store_to_write, open_to_write
-from .documents import parse_document, read_documents
+from .documents import parse_document, read_documents, unread_files
 from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
 from .links import OWN_FIELDS, RELATIONS
@@ -53,7 +54,6 @@ from .names import (
 )
 from .process import without_source
 from .results import ForgetResult
-from .root_files import NodeState
 from .sync import sync, write_manifest
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -120,20 +120,20 @@ def _exists(path: Path) -> bool:
 
 
 def rename(
-    derived: Derived, state: NodeState, file: str, to: str, visible: Collection[str] | None
+    derived: Derived, state: _Nodes, file: str, to: str, visible: Collection[str] | None
 ) -> tuple[list[str], list[Skip]]:
     """Change the links to a file, then its path; returns the files that were changed.
 
     A file whose links cannot be changed or read is left, and returned with the reason. With `visible`
     the links of these files alone are changed.
     """
-    names, after = state.names(), state.nodes.names_after(file, to)
+    names, after = state.names(), state.names_after(file, to)
     from_vault = _linking_from_the_vault(derived, state, file, visible)
     changed: list[str] = []
-    unread = state.unread() if visible is None else []
+    unread = unread_files(state.ledger) if visible is None else []
     by_hand = [replace(one, reason=f"{_UNREAD}: {one.reason}") for one in unread]
     with locked(derived.lock):
-        for path in sorted({file, *state.nodes.linking_to(file)}):
+        for path in sorted({file, *state.linking_to(file)}):
             if visible is not None and path not in visible:
                 continue
             path_after = to if path == file else path
@@ -158,12 +158,12 @@ def rename(
 
 
 def _linking_from_the_vault(
-    derived: Derived, state: NodeState, file: str, visible: Collection[str] | None
+    derived: Derived, state: _Nodes, file: str, visible: Collection[str] | None
 ) -> list[str]:
     """Return the files with Markdown links that lead to a file in Obsidian alone, in order."""
     if derived.vault != "obsidian":
         return []
-    _, unresolved = state.nodes.edges(None if visible is None else set(visible))
+    _, unresolved = state.edges(None if visible is None else set(visible))
     targets = {compared(file), compared(posixpath.basename(file))}
     return sorted({path for path, target in unresolved if compared(target) in targets})
 

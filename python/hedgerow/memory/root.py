@@ -432,7 +432,7 @@ class MemoryRoot(RootOperations):
             store = session.store()
             if within is None:
                 return store.query(request.pipeline, **options)
-            files = session.nodes().nodes
+            files = session.nodes()
             return store._query_within(request.pipeline, within, files, **options)  # noqa: SLF001 - of the package
 
         return session.mended(work)

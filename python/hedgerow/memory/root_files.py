@@ -7,10 +7,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import starmap
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -21,13 +19,12 @@ from hedgerow._engine import (
     Store,
     _is_linked,
     _is_replaced,
+    _Ledger,
     _Listing,
-    _Names,
     _Nodes,
     _Watch,
 )
 from hedgerow.errors import Fix, IndexFileError
-from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Rules, Skip
 
 from .derived import (
@@ -42,48 +39,10 @@ from .derived import (
     open_to_write,
     with_words,
 )
-from .documents import CODES
 from .files import is_leftover
 
-
-class NodeState:
-    """The nodes and names of all files, as of one state of the store."""
-
-    def __init__(self, ledger: Ledger, before: NodeState | None = None) -> None:
-        """Take what a ledger notes; what is as it was `before` is not read again."""
-        self.ledger = ledger
-        # States whose nodes nothing asked for are not kept.
-        while before is not None and "nodes" not in before.__dict__:
-            before = before._before  # noqa: SLF001 - of this class
-        self._before: NodeState | None = before
-
-    def refreshed(self, store: Store) -> NodeState:
-        """Return the state with what has changed since; itself where nothing has."""
-        ledger = self.ledger.refreshed(store.index)
-        return self if ledger is self.ledger else NodeState(ledger, self)
-
-    def prepared(self, store: Store) -> NodeState:
-        """Return the state of a store that is prepared for a sync (`Ledger.prepared`)."""
-        ledger = self.ledger.prepared(store)
-        return self if ledger is self.ledger else NodeState(ledger, self)
-
-    @cached_property
-    def nodes(self) -> _Nodes:
-        """The files that are nodes."""
-        before, self._before = self._before, None
-        return _Nodes(self.ledger.found, None if before is None else before.nodes)
-
-    def unread(self) -> list[Skip]:
-        """Return the files that could not be read, each with the reason."""
-        return [skip for skip in self.ledger.skips if skip.code not in CODES]
-
-    def names(self, visible: AbstractSet[str] | None = None) -> _Names:
-        """Return what names of files mean, of all or of those that are `visible`."""
-        return self.nodes.names if visible is None else self.nodes.names_within(visible)
-
-
 T = TypeVar("T", Index, Store)
-K = TypeVar("K", Ledger, NodeState)
+K = TypeVar("K", _Ledger, _Nodes)
 
 
 @dataclass(slots=True)
@@ -127,10 +86,10 @@ class RootFiles:
 
     def __init__(self) -> None:
         self._opening = threading.RLock()
-        self._index: _Open[Index, Ledger] | None = None
-        self._store: _Open[Store, NodeState] | None = None
-        self._linked: NodeState | None = None
-        self._writer: _Open[Index, Ledger] | None = None
+        self._index: _Open[Index, _Ledger] | None = None
+        self._store: _Open[Store, _Nodes] | None = None
+        self._linked: _Nodes | None = None
+        self._writer: _Open[Index, _Ledger] | None = None
 
     @property
     def known(self) -> list[tuple[int, int]]:
@@ -196,28 +155,28 @@ class RootFiles:
                 self._index = _Open(identity, reader, derived.durability)
             return self._index.file
 
-    def ledger(self, derived: Derived) -> Ledger:
+    def ledger(self, derived: Derived) -> _Ledger:
         """Return the ledger of the index, with the changes since the last call."""
         return self.ledger_of(derived, self.index(derived))
 
-    def ledger_of(self, derived: Derived, index: Index) -> Ledger:
+    def ledger_of(self, derived: Derived, index: Index) -> _Ledger:
         """Return the ledger of an index from `index`."""
         with self._opening:
             opened = self._index
             if opened is None or opened.file is not index:  # reopened by another thread
-                return Ledger.load(index, derived.scope)
+                return _Ledger(index, derived.scope, False)
             if opened.known is None or opened.scope != derived.scope:
-                opened.scope, opened.known = derived.scope, Ledger.load(index, derived.scope)
+                opened.scope, opened.known = derived.scope, _Ledger(index, derived.scope, False)
             else:
                 opened.known = opened.known.refreshed(index)
             return opened.known
 
-    def ledger_in(self, derived: Derived, index: Index) -> Ledger:
+    def ledger_in(self, derived: Derived, index: Index) -> _Ledger:
         """Return the ledger of `index`, which is open to write."""
         with self._opening:
             opened = self._index
             if opened is None or opened.known is None or not opened.is_of(derived, derived.index):
-                return Ledger.load(index, derived.scope)
+                return _Ledger(index, derived.scope, False)
             return opened.known.refreshed(index)
 
     def store(self, derived: Derived) -> Store:
@@ -241,12 +200,12 @@ class RootFiles:
                 self._store = opened = _Open(identity, store, derived.durability, writes)
             return opened.file
 
-    def nodes(self, derived: Derived) -> NodeState:
+    def nodes(self, derived: Derived) -> _Nodes:
         """Return the state of the nodes in the store, with the changes since the last call."""
         with self._opening:
             store, opened = self.store(derived), self._store
             if opened is None or opened.known is None or opened.scope != derived.scope:
-                nodes = NodeState(Ledger.load(store.index, derived.scope, facts=True))
+                nodes = _Nodes(store, derived.scope)
             else:
                 nodes = opened.known.refreshed(store)
             if opened is not None:
@@ -255,15 +214,15 @@ class RootFiles:
                     self._linked = nodes
             return nodes
 
-    def nodes_in(self, derived: Derived, store: Store) -> NodeState:
+    def nodes_in(self, derived: Derived, store: Store) -> _Nodes:
         """Return the state of the nodes in `store`, which is open to write."""
         with self._opening:
             opened = self._store
             if opened is None or opened.known is None or not opened.is_of(derived, derived.store):
-                return NodeState(Ledger.load(store.index, derived.scope, facts=True))
+                return _Nodes(store, derived.scope)
             return opened.known.refreshed(store)
 
-    def linked(self, derived: Derived) -> NodeState | None:
+    def linked(self, derived: Derived) -> _Nodes | None:
         """Return the last state of the nodes that this handle saw with the edges of their links.
 
         None if it saw none. Other handles may have changed the edges since.
@@ -272,7 +231,7 @@ class RootFiles:
             is_known = self._store is not None and self._store.is_of(derived, derived.store)
             return self._linked if is_known else None
 
-    def note(self, derived: Derived, ledger: Ledger, nodes: NodeState | None) -> None:
+    def note(self, derived: Derived, ledger: _Ledger, nodes: _Nodes | None) -> None:
         """Keep the state of the files after a sync. Opens the index and the store for that."""
         # A file that cannot be opened is reported by the next call that needs it.
         with self._opening, suppress(IndexFileError, FileNotFoundError):
@@ -381,7 +340,7 @@ class FileCheck:
         self._begun_at: float | None = None
         self._beginning = threading.Lock()
         # By the count of ledgers, which are kept, so that no other object gets their ids.
-        self._fresh: dict[int, tuple[object, list[Skip], Sequence[Ledger]]] = {}
+        self._fresh: dict[int, tuple[object, list[Skip], Sequence[_Ledger]]] = {}
         self.files = RootFiles()
 
     @property
@@ -391,7 +350,7 @@ class FileCheck:
             return None
         return self._problem or "active"
 
-    def look(self, derived: Derived, *ledgers: Ledger) -> FreshnessCheck:
+    def look(self, derived: Derived, *ledgers: _Ledger) -> FreshnessCheck:
         """Compare the files with ledgers of the root: of the index, and perhaps of the store.
 
         The first decides which problems of files are reported. The temporary file of a killed writer is a
@@ -405,7 +364,7 @@ class FileCheck:
         seen = (changes, _folders(derived), *map(id, ledgers))
         known = self._fresh.get(len(ledgers))
         if changes is not None and known is not None and known[0] == seen:
-            return FreshnessCheck([*known[1], *ledgers[0].skips])
+            return FreshnessCheck([*known[1], *starmap(Skip, ledgers[0].skips)])
         listing = derived.listing()
         for ledger in ledgers:
             if not (
@@ -419,7 +378,7 @@ class FileCheck:
         skips = list(starmap(Skip, listing.skips))
         if changes is not None:
             self._fresh[len(ledgers)] = seen, skips, ledgers
-        return FreshnessCheck([*skips, *ledgers[0].skips], listing)
+        return FreshnessCheck([*skips, *starmap(Skip, ledgers[0].skips)], listing)
 
     def watch(self, derived: Derived) -> tuple[_Watch, ...]:
         """Return the watches over the folders of a root; none where there are none, or one ended."""
@@ -470,7 +429,7 @@ class FileCheck:
         return self._counted()
 
 
-def is_unchanged(derived: Derived, ledger: Ledger, listing: _Listing) -> bool:
+def is_unchanged(derived: Derived, ledger: _Ledger, listing: _Listing) -> bool:
     """Whether the files have the content that was read, where nothing can be written.
 
     Taking permissions away changes the signature of a file. No sync can note the new one there.
@@ -490,7 +449,7 @@ def index_state(derived: Derived) -> IndexState | None:
     try:
         check_regular(derived.index)
         with Index.open(derived.index, read_only=True) as index:
-            ledger = Ledger.load(index, derived.scope)
+            ledger = _Ledger(index, derived.scope, False)
     except IndexFileError as error:
         if error.code not in (OLDER, FOREIGN):
             raise

@@ -8,16 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import starmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text, shown
-from hedgerow._engine import _is_linked, _Names
+from hedgerow._engine import _is_linked, _Names, _Nodes
 from hedgerow.errors import Fix, HedgerowError, IndexFileError, InvalidInputError
+from hedgerow.ingest.source import Skip
 
 from .config import Config
 from .derived import Derived, damage_in, is_mended_by_sync, remove_damaged
+from .documents import unread_files
 from .files import locked, system_errors
 from .index_handle import OpenedIndex
 from .links import SUPERSEDED_BY, SUPERSEDES, Marks, without_attachments
@@ -26,7 +29,7 @@ from .note import now
 from .operations import ListRequest
 from .recall import Moment, RecallFilter
 from .results import ListedMemory, MemoryList, RootGraph
-from .root_files import FileCheck, FreshnessCheck, NodeState
+from .root_files import FileCheck, FreshnessCheck
 from .scope import Scope
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ class Session:
         """The paths of the derived files."""
         return Derived.of(self.config)
 
-    def nodes(self, progress: Progress | None = None) -> NodeState:
+    def nodes(self, progress: Progress | None = None) -> _Nodes:
         """Return the state of the nodes in the store. Raises IndexFileError if there is none to read."""
         if self._store_due:
             self._store_due, self._index_fresh = False, True
@@ -80,10 +83,7 @@ class Session:
 
     def titles(self, files: Iterable[str]) -> dict[str, str]:
         """Return the titles of files by path: of the front matter, else the first heading."""
-        ledger = self.nodes().ledger
-        records = {file: ledger.record(file) for file in files}
-        titles = {file: str(one.facts.get("title", "")) for file, one in records.items() if one}
-        return {file: title for file, title in titles.items() if title}
+        return self.nodes().titles(list(files))
 
     def store(self, progress: Progress | None = None) -> Store:
         """Return the open store."""
@@ -112,7 +112,7 @@ class Session:
             edges, unresolved = self.edges(visible)
             missing = without_attachments(unresolved, self.config.source_root)
             # A file that is not read has no scope.
-            skips = self.nodes().ledger.skips if visible is None else ()
+            skips = starmap(Skip, self.nodes().ledger.skips) if visible is None else ()
             return RootGraph(tuple(edges), tuple(missing), tuple(skips))
 
         return self.mended(work)
@@ -123,7 +123,7 @@ class Session:
         """Return the links between the visible files, as if there were no others, or between all, and
         those that lead to none.
         """
-        edges, unresolved = self.nodes().nodes.edges(visible)
+        edges, unresolved = self.nodes().edges(visible)
         if visible is None:
             # Pipelines use those of the store.
             edges = self._files.store(self.derived)._edges()  # noqa: SLF001 - of the same package
@@ -225,7 +225,8 @@ class Session:
         visible = self.visible(scope)
         names, holds = state.names(visible), self._holding(ended=ended)
 
-        unread = {one.path: one.reason for one in state.unread()} if visible is None else {}
+        skips = unread_files(state.ledger) if visible is None else ()
+        unread = {one.path: one.reason for one in skips}
         return [key_of(names, key, holds, unread) for key in keys]
 
     def _holding(self, *, ended: bool) -> Callable[[str], bool]:

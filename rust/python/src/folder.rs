@@ -201,18 +201,23 @@ impl PyLedger {
         errors::call_detached(py, || Ledger::load(index, &scope, has_facts)).map(Self)
     }
 
-    /// Return the ledger with later changes; None without changes.
-    fn refreshed(&self, py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Option<Self>> {
+    /// Read the ledger of an index for a run over files.
+    #[staticmethod]
+    fn of_files(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Self> {
         let index = &index.get().index;
-        let refreshed = || {
-            if index.sources_generation()? == self.0.generation() {
-                return Ok(None);
-            }
-            let mut ledger = self.0.clone();
-            ledger.refresh(index)?;
-            Ok(Some(ledger))
-        };
-        Ok(errors::call_detached(py, refreshed)?.map(Self))
+        errors::call_writing(py, None, || Ledger::of_files(index)).map(Self)
+    }
+
+    /// Return the ledger with later changes, itself without changes.
+    fn refreshed<'py>(
+        slf: Bound<'py, Self>,
+        index: &Bound<'py, PyIndex>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let (py, ledger, index) = (slf.py(), &slf.get().0, &index.get().index);
+        match errors::call_detached(py, || ledger.refreshed(index))? {
+            Some(ledger) => Bound::new(py, Self(ledger)),
+            None => Ok(slf),
+        }
     }
 
     /// The number of the last change that is known.
@@ -227,11 +232,6 @@ impl PyLedger {
     }
 
     #[getter]
-    fn is_new(&self) -> bool {
-        self.0.is_new()
-    }
-
-    #[getter]
     fn chunks(&self) -> u64 {
         self.0.chunks()
     }
@@ -240,17 +240,28 @@ impl PyLedger {
         self.0.len()
     }
 
-    fn row(&self, path: Text) -> Option<SourceTuple> {
-        self.0.record(&path).map(row_of)
+    /// The rows, by their paths.
+    fn rows(&self) -> Vec<SourceTuple> {
+        self.0.records().map(|record| row_of(record)).collect()
     }
 
-    /// The rows, or only those that have skips, by their paths.
-    #[pyo3(signature = (*, skips=false))]
-    fn rows(&self, skips: bool) -> Vec<SourceTuple> {
-        (self.0.records())
-            .filter(|record| !skips || !record.skips.is_empty())
-            .map(|record| row_of(record))
-            .collect()
+    /// The reported problems of the files, in path order.
+    #[getter]
+    fn skips(&self) -> PyResult<Vec<SkipTuple>> {
+        let skips = errors::call(|| self.0.skips())?;
+        Ok(skips.iter().map(tuple_of).collect())
+    }
+
+    /// The problem for which a file could not be read; None for a readable file.
+    fn failure(&self, path: Text) -> PyResult<Option<SkipTuple>> {
+        let failure = errors::call(|| self.0.failure(&path))?;
+        Ok(failure.as_ref().map(tuple_of))
+    }
+
+    /// The number of readable files.
+    #[getter]
+    fn documents(&self) -> PyResult<usize> {
+        errors::call(|| self.0.documents())
     }
 
     fn paths(&self) -> Vec<String> {

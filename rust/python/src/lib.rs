@@ -182,7 +182,6 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<folder::PyFileCheck>()?;
     module.add_class::<folder::PyListing>()?;
     module.add_class::<folder::PyLedger>()?;
-    module.add_class::<root_sync::PyChanges>()?;
     module.add_class::<files_index::PyFilesRun>()?;
     module.add_class::<ingest::PyFrontMatter>()?;
     module.add_class::<ingest::FileChunkIterator>()?;
@@ -223,10 +222,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(toml::_toml_without, module)?,
         wrap_pyfunction!(folder::_signature, module)?,
         wrap_pyfunction!(root_sync::_sync_root, module)?,
-        wrap_pyfunction!(root_sync::_prepared_index, module)?,
-        wrap_pyfunction!(root_sync::_prepared_store, module)?,
         wrap_pyfunction!(root_sync::_is_linked, module)?,
-        wrap_pyfunction!(root_sync::_relink, module)?,
         wrap_pyfunction!(recall::_recall_terms, module)?,
         wrap_pyfunction!(search_options::_group, module)?,
     ] {

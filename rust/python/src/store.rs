@@ -314,8 +314,17 @@ impl PyStore {
         legs: Option<&Bound<'py, PyAny>>,
         explain: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let files = Some(&files.get().0);
-        self.run(py, pipeline, now, terms, legs, explain, Some(within), files)
+        let files = files.get().nodes(py)?;
+        self.run(
+            py,
+            pipeline,
+            now,
+            terms,
+            legs,
+            explain,
+            Some(within),
+            Some(&files),
+        )
     }
 
     /// Close the files once running calls have ended; closing again does nothing.

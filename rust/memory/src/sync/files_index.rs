@@ -18,8 +18,7 @@ use crate::folder::Signature;
 use crate::folder::source::{JSONL_SUFFIXES, SourceFile, Unreadable};
 use crate::format::jsonl::LineResult;
 use crate::format::readers::read_chunks;
-use crate::skip::{Skip, noted_skips, skips_of};
-use crate::sync::index::is_still_read;
+use crate::skip::{Skip, is_still_read, noted_skips, skips_of};
 use crate::sync::ledger::{Ledger, Record};
 use crate::sync::reading::{FileToRead, Reading, in_rounds};
 
@@ -161,7 +160,7 @@ impl<'a> FilesRun<'a> {
             let is_read = self.ledger.is_read(&file.file, file.signature);
             match record.filter(|record| is_read && file.is_as_in(record)) {
                 Some(record) => {
-                    self.note_unchanged(number, record);
+                    self.note_unchanged(number, record, record.noted_skips()?);
                     done += 1;
                     progress(done, found.len())?;
                 }
@@ -218,14 +217,18 @@ impl<'a> FilesRun<'a> {
                 self.keep(number, &row, vec![unreadable.skip(&file.path)]);
             }
             (Content::Same, Some(before)) => {
-                self.note_unchanged(number, before);
-                let skips = before.skips.to_string();
-                let row = if has_reason_in_others(&skips_of(&skips)) {
+                let skips = before.noted_skips()?;
+                self.note_unchanged(number, before, skips.clone());
+                let row = if has_reason_in_others(&skips) {
                     unread(&row)
                 } else {
                     row
                 };
-                self.put(number, Row { skips, ..row }, Vec::new(), Vec::new());
+                let row = Row {
+                    skips: before.skips.to_string(),
+                    ..row
+                };
+                self.put(number, row, Vec::new(), Vec::new());
             }
             (Content::Chunks(results), before) => {
                 self.read(number, file, &row, before, results.into_iter())?;
@@ -311,8 +314,7 @@ impl<'a> FilesRun<'a> {
     }
 
     /// Report an unchanged file.
-    fn note_unchanged(&mut self, number: usize, record: &Record) {
-        let skips = skips_of(&record.skips);
+    fn note_unchanged(&mut self, number: usize, record: &Record, skips: Vec<Skip>) {
         if is_still_read(&skips) {
             self.report.files += 1;
             let chunks = usize::try_from(record.chunks).unwrap_or(0);
@@ -402,7 +404,7 @@ impl<'a> FilesRun<'a> {
             let row = if refused.is_empty() {
                 row
             } else {
-                let skips = [skips_of(&row.skips), refused.clone()].concat();
+                let skips = [skips_of(&row.skips).unwrap_or_default(), refused.clone()].concat();
                 Row {
                     skips: noted_skips(&skips),
                     ..unread(&row)

@@ -13,18 +13,8 @@ use crate::format::field_links::stated_links;
 use crate::format::front_matter::FrontMatter;
 use crate::format::page::{self, without_frame};
 use crate::format::tags::inline_tags;
-use crate::skip::{Skip, noted_skips};
+use crate::skip::{Skip, is_still_read, noted_skips};
 use crate::sync::ledger::Record;
-
-/// The codes of problems of a file that is read nevertheless.
-const STILL_READ: [&str; 3] = ["bad_front_matter", "bad_line", "git_conflict"];
-
-/// Whether a file with these problems could be read.
-pub(crate) fn is_still_read(skips: &[Skip]) -> bool {
-    skips
-        .iter()
-        .all(|skip| STILL_READ.contains(&skip.code.as_str()))
-}
 
 /// The changes of a file in the index, if it has changed.
 #[derive(Debug)]

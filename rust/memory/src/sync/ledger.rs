@@ -5,18 +5,19 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{self, AtomicBool};
 
-use hedgerow_engine::Result;
 use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile;
+use hedgerow_engine::{Error, ErrorCode, Result};
 use serde_json::Value;
 
 use crate::folder::source::read_bytes;
 use crate::folder::{Listing, Signature, now};
+use crate::skip::{Skip, is_still_read, skips_of};
 use crate::sync::reading::digest_of;
 
 /// The note about the subject of a ledger.
@@ -39,6 +40,8 @@ pub(crate) type Block = Arc<Vec<Arc<Record>>>;
 /// The records of an index in the order of the paths of their files.
 #[derive(Debug, Clone)]
 pub struct Ledger {
+    /// The file of the index; None in memory.
+    path: Option<PathBuf>,
     generation: i64,
     /// The note of a ledger of the same scope and readers.
     expected: String,
@@ -138,6 +141,30 @@ impl Record {
         is_same
     }
 
+    /// The reported problems of the file. Returns an error if the note is damaged.
+    pub(crate) fn noted_skips(&self) -> Result<Vec<Skip>> {
+        skips_of(&self.skips).ok_or_else(|| {
+            let path = &self.path;
+            let message = format!(
+                "the index is damaged (its notes on {path:?} are not JSON); rebuild it from the files"
+            );
+            Error::new(ErrorCode::IndexDamaged, message)
+        })
+    }
+
+    /// The problem for which the file could not be read; None for a readable file.
+    fn failure(&self) -> Result<Option<Skip>> {
+        if self.skips.is_empty() {
+            return Ok(None);
+        }
+        let skips = self.noted_skips()?;
+        Ok(if is_still_read(&skips) {
+            None
+        } else {
+            skips.into_iter().next()
+        })
+    }
+
     /// The path of the file.
     pub fn path(&self) -> &str {
         &self.path
@@ -181,6 +208,7 @@ impl Ledger {
     /// which take the most memory, only with `has_facts`.
     pub fn load(index: &Index, scope: &str, has_facts: bool) -> Result<Self> {
         let mut ledger = Self {
+            path: index.path().cloned(),
             generation: -1,
             expected: note_of(scope),
             note: None,
@@ -191,6 +219,13 @@ impl Ledger {
         };
         ledger.refresh(index)?;
         Ok(ledger)
+    }
+
+    /// Read the ledger of an index for a run over files, whose scope is `files`: chunks from before the first ledger
+    /// are those of the file that their metadata names.
+    pub fn of_files(index: &Index) -> Result<Self> {
+        let ledger = Self::load(index, "files", true)?;
+        Ok(prepare_index(index, &ledger, Owner::SourceFile)?.unwrap_or(ledger))
     }
 
     /// Apply later changes; returns whether there were changes.
@@ -211,6 +246,50 @@ impl Ledger {
         }
         self.note = index.sync_note(SCOPE)?;
         Ok(true)
+    }
+
+    /// Return the ledger with later changes; None without changes.
+    pub fn refreshed(&self, index: &Index) -> Result<Option<Self>> {
+        if index.sources_generation()? == self.generation {
+            return Ok(None);
+        }
+        let mut ledger = self.clone();
+        ledger.refresh(index)?;
+        Ok(Some(ledger))
+    }
+
+    /// The reported problems of the files, in path order. Returns an error if the notes of a file are damaged.
+    pub fn skips(&self) -> Result<Vec<Skip>> {
+        let noted = self.records().filter(|record| !record.skips.is_empty());
+        let skips = noted.map(|record| record.noted_skips());
+        let skips = skips.collect::<Result<Vec<_>>>();
+        Ok(skips.map_err(|error| self.of_file(error))?.concat())
+    }
+
+    /// The problem for which a file could not be read; None for a readable file. Returns an error if the notes of
+    /// the file are damaged.
+    pub fn failure(&self, path: &str) -> Result<Option<Skip>> {
+        let record = self.record(path);
+        let failure = record.map_or(Ok(None), |record| record.failure());
+        failure.map_err(|error| self.of_file(error))
+    }
+
+    /// The number of readable files. Returns an error if the notes of a file are damaged.
+    pub fn documents(&self) -> Result<usize> {
+        let mut documents = self.len;
+        for record in self.records() {
+            let failure = record.failure().map_err(|error| self.of_file(error))?;
+            documents -= usize::from(failure.is_some());
+        }
+        Ok(documents)
+    }
+
+    /// Return an error with the path of the index.
+    fn of_file(&self, error: Error) -> Error {
+        match &self.path {
+            Some(path) => error.with_path(path),
+            None => error,
+        }
     }
 
     /// Take in files, which are in the order of their paths.
@@ -452,7 +531,11 @@ impl Owner {
 /// their files by path: chunks of no file are deleted there. `ledger` is that of the index.
 ///
 /// Returns the changed ledger; None if it is unchanged.
-pub fn prepare_index(index: &Index, ledger: &Ledger, owner: Owner) -> Result<Option<Ledger>> {
+pub(crate) fn prepare_index(
+    index: &Index,
+    ledger: &Ledger,
+    owner: Owner,
+) -> Result<Option<Ledger>> {
     let mut prepared = None;
     if !ledger.is_current() {
         let mut adopted = ledger.clone();

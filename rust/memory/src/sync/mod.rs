@@ -7,12 +7,13 @@ pub(crate) mod index;
 pub(crate) mod ledger;
 pub(crate) mod nodes;
 pub(crate) mod reading;
+pub(crate) mod root;
 pub(crate) mod run;
 pub(crate) mod store;
 
 pub use files_index::{FilesRun, FoundFile, LONGEST_QUEUE, Report};
 pub use freshness::FileCheck;
-pub use ledger::{Ledger, Owner, Record, prepare_index};
+pub use ledger::{Ledger, Record};
 pub use nodes::{LinkedFile, Nodes};
-pub use run::{Changes, Folder, Target, Targets, sync_files};
-pub use store::{prepare_store, relink};
+pub use root::{NodeState, RootSync, written_files};
+pub use run::Folder;
