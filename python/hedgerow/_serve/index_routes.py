@@ -161,8 +161,6 @@ class IndexService:
         elif isinstance(request, SearchManyRequest):
             found = self.retriever._perform(replace(request, on_error="return"))  # noqa: SLF001
             done = SearchAnswers(self._answers(request, found))
-        elif isinstance(request, DeleteRequest):
-            done = self._delete(request)
         else:
             found = self.retriever._perform(request)  # noqa: SLF001 - of the same package
             done = self._converted(request, found)
@@ -207,23 +205,10 @@ class IndexService:
             return ChunkAnswers([None if one is None else ChunkAnswer.of(one) for one in found])
         if isinstance(request, StatsRequest):
             return stats_answer(self.name, found, self.index.stopwords)
+        if isinstance(request, DeleteRequest):
+            return DeleteResult(found.removed, found.ids, found.missing, db=self.name)
         count = _COUNTS.get(type(request))
         return found if count is None else count(found)
-
-    def _delete(self, request: DeleteRequest) -> DeleteResult:
-        """Remove chunks, and say which ids and paths had any."""
-        if request.where is not None:
-            return DeleteResult(self.name, self.index.delete(where=request.where), [], [])
-        ids = dict.fromkeys(request.ids or ())
-        is_there = {name: self.index.get(name) is not None for name in ids}
-        found = [name for name, there in is_there.items() if there]
-        missing = [name for name, there in is_there.items() if not there]
-        removed = self.index.delete(found)
-        for path in dict.fromkeys(request.paths or ()):
-            gone = self.index.delete_path(path)
-            removed += gone
-            missing += [] if gone else [path]
-        return DeleteResult(self.name, removed, found, missing)
 
     def backup(self) -> Path:
         """Copy the file into a new folder, which the caller removes with `remove`.
