@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from fastapi import APIRouter, Depends
-from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
+from starlette.requests import Request as HttpRequest
+from starlette.responses import FileResponse
 
 from hedgerow import Index, Retriever
 from hedgerow import Response as Found
@@ -50,6 +50,7 @@ from hedgerow._retrieval.operations import (
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
 
+from .description import MethodRoute
 from .operations import Answer, may_write
 from .problems import Problem, problem_of
 from .tokens import Grant
@@ -247,17 +248,11 @@ _COUNTS: Mapping[type[Request[Any]], type[Counted | Updated | UpsertResult]] = {
 }
 
 
-def add_backup(routes: APIRouter, service: IndexService, work: Work) -> None:
-    """Add the route that answers with a copy of the index."""
+def backup_route(service: IndexService, work: Work) -> MethodRoute:
+    """Return the route that answers with a copy of the index."""
 
-    @routes.post(
-        "/v1/backup",
-        tags=["index"],
-        summary="Download a copy of the index",
-        dependencies=[Depends(may_write)],
-        response_class=FileResponse,
-    )
-    async def backup() -> FileResponse:
+    async def backup(request: HttpRequest) -> FileResponse:
+        may_write(request)
         copy = await work.run(service.backup, discard=service.remove)
         return FileResponse(
             copy,
@@ -265,6 +260,13 @@ def add_backup(routes: APIRouter, service: IndexService, work: Work) -> None:
             filename=service.name,
             background=BackgroundTask(service.remove, copy),
         )
+
+    described = {
+        "tags": ["index"],
+        "summary": "Download a copy of the index",
+        "responses": {"200": {"description": "Successful Response"}},
+    }
+    return MethodRoute("POST", "/v1/backup", backup, lambda _: described, name="backup")
 
 
 def _options_of(request: SearchRequest) -> str:
