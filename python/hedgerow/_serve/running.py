@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import os
 import re
 import socket
 import ssl
 import struct
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,9 +57,6 @@ _OTHER_FILES = 200
 
 _BACKLOG = 256
 """The most connections accepted at once: a quarter of those that may be idle, so that the head of a new one arrives in time."""
-
-_SWITCH = 0.0005
-"""Seconds until a thread gives way to others; a tenth of Python's default."""
 
 _LARGE = 64 * 1024
 """The most bytes of an answer that wait for the rest of it. More would need memory."""
@@ -159,16 +154,10 @@ def run(
             f"the certificate or its key cannot be used ({error}); --tls-cert and --tls-key take files in PEM",
             code="incompatible_options",
         ) from error
-    # A thread that searches must not hold up the one that answers for longer than this.
-    sys.setswitchinterval(_SWITCH)
     server = _Server(config, ready)
-    # The objects made so far live as long as the server, so the garbage collector can skip them.
-    gc.collect()
-    gc.freeze()
     try:
         server.run(sockets=[listening])
     finally:
-        gc.unfreeze()
         if not server.force_exit:  # Otherwise the work in progress goes on.
             server.watchdog.cancel()
 
