@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import hmac
+import json
 import logging
 import os
 import shutil
@@ -22,10 +23,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from hedgerow._engine import Index, Store, _Listing, _sync_note
 from hedgerow.errors import Fix, HedgerowError, IndexFileError, RetrievalError
 from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
-from hedgerow.ingest.source import Rules, list_folder
+from hedgerow.ingest.source import list_folder
 
 from .config import Config
-from .documents import memory_rules
+from .documents import FolderKind, MemoryRules, memory_rules
 from .files import system_errors
 from .identity import ensure_key, signature_of, user_folder
 from .names import (
@@ -33,9 +34,11 @@ from .names import (
     DERIVED,
     DIRECTORIES,
     NODE_TYPES,
+    Vault,
     daily_note_format,
     folder_for_notes,
     mark_of,
+    title_format,
     vault_patterns,
 )
 
@@ -71,8 +74,7 @@ class Derived:
 
     root: Path
     source_root: Path
-    rules: Rules
-    vault: str | None = None
+    rules: MemoryRules
     members: tuple[Derived, ...] = ()
     durability: Durability = "normal"
 
@@ -90,17 +92,10 @@ class Derived:
             *_own_patterns(config.root, config.source_root, config.vault),
             *config.exclude,
         )
-        day_format = config.daily_notes
-        if day_format is None and config.vault is not None:
-            day_format = daily_note_format(config.root, config.vault)
-        rules = memory_rules(
-            exclude, config.include, is_vault=config.vault is not None, day_format=day_format
-        )
+        rules = memory_rules(exclude, config.include, _kind_of(config))
         if known is None or known.rules != rules:
             members = tuple(map(cls.of, config.members))
-            known = cls(
-                config.root, config.source_root, rules, config.vault, members, config.durability
-            )
+            known = cls(config.root, config.source_root, rules, members, config.durability)
             config.__dict__["_derived"] = known
         return known
 
@@ -121,14 +116,16 @@ class Derived:
         return DIRECTORIES[kind] if self.vault is None else folder_for_notes(self.root, self.vault)
 
     @property
-    def day_formats(self) -> list[tuple[str, str]]:
-        """The formats of the names of daily notes, each with the beginning of the paths that it is for."""
-        roots = (
-            [("", self)]
-            if not self.members
-            else [(f"{mark_of(number)}/", one) for number, one in enumerate(self.members)]
-        )
-        return [(start, one.rules.day_format) for start, one in roots if one.rules.day_format]
+    def vault(self) -> Vault | None:
+        """The tool that keeps the folder, if it is a vault."""
+        return self.rules.kind.vault
+
+    @property
+    def kinds(self) -> list[tuple[str, FolderKind]]:
+        """How the files are read, each kind with the beginning of the paths that it is for."""
+        if not self.members:
+            return [("", self.rules.kind)]
+        return [(f"{mark_of(number)}/", one.rules.kind) for number, one in enumerate(self.members)]
 
     def unused(self, listing: _Listing) -> list[str]:
         """Return the patterns of `exclude` in hedgerow.json that match nothing."""
@@ -212,12 +209,19 @@ class Derived:
         except ValueError:  # on another drive of Windows
             folder = str(self.source_root)
         signature = signature_of(self.root)
-        kept_by = "" if self.vault is None else f" {self.vault}"
-        days = "".join(f" {start}{format_}" for start, format_ in self.day_formats)
-        scope = f"{folder.replace(os.sep, '/')}{kept_by}{days} {signature}"
+        kinds = "".join(f" {start}{json.dumps(kind)}" for start, kind in self.kinds if any(kind))
+        scope = f"{folder.replace(os.sep, '/')}{kinds} {signature}"
         if signature:  # else the key of the user is not made yet
             self.__dict__["_scope"] = scope
         return scope
+
+
+def _kind_of(config: Config) -> FolderKind:
+    vault, day_format = config.vault, config.daily_notes
+    if vault is None:
+        return FolderKind(day_format=day_format)
+    day_format = day_format or daily_note_format(config.root, vault)
+    return FolderKind(vault, day_format, title_format(config.root, vault))
 
 
 def _own_patterns(root: Path, source_root: Path, vault: str | None) -> tuple[str, ...]:

@@ -227,8 +227,7 @@ class _Run:
             self._store,
             None if self._nodes is None else self._nodes.ledger.found,
             self._derived.source_root,
-            self._derived.vault is not None,
-            self._derived.day_formats,
+            self._derived.kinds,
             changes,
             progress,
         )

@@ -7,7 +7,9 @@ use serde_json::{Map, Value};
 use crate::chunks::bad_front_matter;
 use crate::conflict::conflict_line;
 use crate::day_format::DayFormat;
+use crate::folder_kind::FolderKind;
 use crate::front_matter::FrontMatter;
+use crate::links::{Link, links_in_text};
 use crate::passages::shorten;
 use crate::scope::{SCOPE, Scope};
 use crate::sections::first_heading;
@@ -40,6 +42,8 @@ pub struct Document<'t> {
     pub aliases: Vec<String>,
     /// The tags of its page properties, which only notes of a vault have.
     pub property_tags: Vec<String>,
+    /// Whether a Markdown link leads to a name, as in [`FolderKind::has_named_paths`].
+    pub has_named_paths: bool,
 }
 
 impl<'t> Document<'t> {
@@ -62,39 +66,42 @@ impl<'t> Document<'t> {
             front_matter,
             body,
             property_tags: Vec::new(),
+            has_named_paths: false,
         }
     }
 
-    /// Parse a file, with the day that its name states in a format as its `date`, unless its front matter
+    /// Add the day that the name of the file states in a format as its `date`, unless its front matter
     /// states a time.
-    #[must_use]
-    pub fn with_day_of_name(mut self, format: &DayFormat) -> Self {
+    pub(crate) fn add_day_of_name(&mut self, format: &DayFormat) {
         let mut stated = TIME_FIELDS
             .iter()
             .filter_map(|key| self.front_matter.get(*key));
         if stated.find_map(parse_time).is_some() {
-            return self;
+            return;
         }
         if let Some(stated) = format.day(self.path) {
             self.front_matter
                 .insert("date".to_owned(), stated.iso_day().into());
         }
-        self
     }
 
-    /// Parse a note of a vault, whose text is that of [`vault::without_marks`]: its page properties and
-    /// its file name are names of it too.
-    pub fn parse_in_vault(path: &'t str, text: &'t str, format: Option<&DayFormat>) -> Self {
-        let mut document = Self::parse(path, text);
-        let properties = vault::page_properties(&document.body);
-        if !properties.title.is_empty() && document.matter.text(&["title"]).is_empty() {
-            document.title = properties.title;
+    /// Add the names that a note of a vault has by its page properties and its file name.
+    pub(crate) fn add_vault_names(&mut self, kind: &FolderKind) {
+        let properties = vault::page_properties(&self.body);
+        if !properties.title.is_empty() && self.matter.text(&["title"]).is_empty() {
+            self.title = properties.title;
         }
-        let aliases = document.aliases.into_iter().chain(properties.aliases);
-        document.aliases = distinct(aliases.chain(vault::names_of_file(path, format)));
-        document.aliases.truncate(MOST_ALIASES);
-        document.property_tags = properties.tags;
-        document
+        let stated = std::mem::take(&mut self.aliases).into_iter();
+        let aliases = stated.chain(properties.aliases);
+        self.aliases = distinct(aliases.chain(vault::names_of_file(self.path, kind)));
+        self.aliases.truncate(MOST_ALIASES);
+        self.property_tags = properties.tags;
+        self.has_named_paths = kind.has_named_paths();
+    }
+
+    /// The links in the text after the front matter, in order.
+    pub fn links_in_text(&self) -> Vec<Link> {
+        links_in_text(&self.body, self.has_named_paths)
     }
 
     /// Return the problems of the file.

@@ -8,7 +8,6 @@ use crate::chunks::bad_front_matter;
 use crate::document::Document;
 use crate::field_links::{links_in_fields, shown};
 use crate::front_matter::number_of;
-use crate::links::links_in_text;
 use crate::names::{FOLDERS, type_word};
 use crate::nodes::NodeLink;
 use crate::skip::Skip;
@@ -90,7 +89,8 @@ fn links_of(document: &Document<'_>) -> (Vec<NodeLink>, Vec<String>) {
     let (mut links, problems) = links_in_fields(fields.map(|(key, value)| (&**key, value)));
     let (relation, strength) = IN_TEXT;
     links.extend(
-        links_in_text(&document.body)
+        document
+            .links_in_text()
             .into_iter()
             .map(|link| NodeLink(link.target, relation.to_owned(), strength, link.is_path)),
     );

@@ -17,6 +17,7 @@ pub mod file_node;
 pub mod files_index;
 pub mod fingerprint;
 pub mod folder;
+pub mod folder_kind;
 pub mod freshness;
 pub mod front_matter;
 pub mod grep;

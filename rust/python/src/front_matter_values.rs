@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 use serde_json::{Map, Value};
 
+use crate::folder::{KindTuple, folder_kind};
 use crate::ingest::{PyFrontMatter, json};
 use crate::text::Text;
 
@@ -82,12 +83,11 @@ pub fn _days_in_name(path: Text, format: Option<Text>) -> Vec<String> {
 }
 
 /// Return the title and the other names of a note of a vault, without those in its front matter: by its page
-/// properties, and by its file name in a format of daily notes.
+/// properties, and by its file name in the formats of daily notes.
 #[pyfunction]
-pub fn _vault_names(path: Text, body: Text, format: Option<Text>) -> (String, Vec<String>) {
-    let format = format.and_then(|format| DayFormat::parse(&format).ok());
+pub fn _vault_names(path: Text, body: Text, kind: KindTuple) -> (String, Vec<String>) {
     let properties = vault::page_properties(&body);
-    let of_file = vault::names_of_file(&path, format.as_ref());
+    let of_file = vault::names_of_file(&path, &folder_kind(kind));
     let names = properties.aliases.into_iter().chain(of_file).collect();
     (properties.title, names)
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode};
-use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::folder::Signature;
+use hedgerow_memory::folder_kind::FolderKind;
 use hedgerow_memory::ledger::{Owner, prepare_index};
 use hedgerow_memory::root_store;
 use hedgerow_memory::root_sync::{Changes, Folder, Target, Targets, sync_files};
@@ -13,7 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::folder::{PyLedger, PyListing, SkipTuple, tuple_of};
+use crate::folder::{KindTuple, PyLedger, PyListing, SkipTuple, folder_kind, tuple_of};
 use crate::index::PyIndex;
 use crate::linked::PyNodes;
 use crate::node;
@@ -87,7 +87,7 @@ type SyncedTuple = (usize, usize, Vec<SkipTuple>);
 ///
 /// `progress(done, total)` counts files.
 #[pyfunction]
-#[pyo3(signature = (index, ledger, store, store_ledger, folder, is_vault, day_formats, changes, progress=None))]
+#[pyo3(signature = (index, ledger, store, store_ledger, folder, kinds, changes, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "two files, each with its ledger")]
 pub fn _sync_root(
     py: Python<'_>,
@@ -96,8 +96,7 @@ pub fn _sync_root(
     store: Option<&Bound<'_, PyStore>>,
     store_ledger: Option<&Bound<'_, PyLedger>>,
     folder: PathBuf,
-    is_vault: bool,
-    day_formats: Vec<(String, String)>,
+    kinds: Vec<(String, KindTuple)>,
     changes: &Bound<'_, PyChanges>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<SyncedTuple> {
@@ -127,16 +126,14 @@ pub fn _sync_root(
     };
     let now = node::now();
     let bytes = changes.size().saturating_mul(WRITTEN) + changes.count() * errors::ITEM;
-    // A format of the tool of a vault that cannot be read counts as none.
-    let formats: Vec<(String, DayFormat)> = day_formats
+    let kinds: Vec<(String, FolderKind)> = kinds
         .into_iter()
-        .filter_map(|(prefix, format)| Some((prefix, DayFormat::parse(&format).ok()?)))
+        .map(|(prefix, kind)| (prefix, folder_kind(kind)))
         .collect();
     let synced = errors::call_writing(py, Some(bytes), || {
         let folder = Folder {
             path: &folder,
-            is_vault,
-            day_formats: &formats,
+            kinds: &kinds,
         };
         sync_files(&targets, &folder, changes, now, &mut report)
     });

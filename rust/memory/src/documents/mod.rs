@@ -23,6 +23,7 @@ use crate::facts::{Memory, facts_of};
 use crate::field_links::links_in_fields;
 use crate::file_node::file_node;
 use crate::folder::Listing;
+use crate::folder_kind::FolderKind;
 use crate::front_matter::FrontMatter;
 use crate::links::links_in_text;
 use crate::marks::Validity;
@@ -62,18 +63,20 @@ pub struct StoredDocument {
     pub is_page: bool,
     /// The tags of its page properties, which only notes of a vault have.
     property_tags: Vec<String>,
+    has_named_paths: bool,
     body_at: usize,
 }
 
 impl StoredDocument {
     /// Parse a file.
-    pub fn parse(path: String, text: String, kind: FolderKind<'_>) -> Self {
+    pub fn parse(path: String, text: String, kind: &FolderKind) -> Self {
         let Document {
             matter,
             front_matter,
             title,
             aliases,
             property_tags,
+            has_named_paths,
             lines,
             ..
         } = kind.document(&path, &text);
@@ -83,7 +86,7 @@ impl StoredDocument {
             .sum::<usize>()
             .min(text.len());
         Self {
-            is_page: is_page(&path, &front_matter, kind.is_vault),
+            is_page: is_page(&path, &front_matter, kind.is_vault()),
             path,
             text,
             matter,
@@ -91,6 +94,7 @@ impl StoredDocument {
             title,
             aliases,
             property_tags,
+            has_named_paths,
             body_at,
         }
     }
@@ -127,7 +131,7 @@ impl StoredDocument {
             .0
             .into_iter()
             .map(|link| (link.0, link.3));
-        let in_text = links_in_text(self.body()).into_iter();
+        let in_text = links_in_text(self.body(), self.has_named_paths).into_iter();
         stated.chain(in_text.map(|link| (link.target, link.is_path)))
     }
 
@@ -167,29 +171,6 @@ fn is_page(path: &str, front_matter: &Map<String, Value>, is_vault: bool) -> boo
     is_of_bucket || path.starts_with("pages/")
 }
 
-/// How the files of a folder are read.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FolderKind<'a> {
-    /// Whether the folder is a vault of Obsidian or Logseq.
-    pub is_vault: bool,
-    /// The format of the names of daily notes.
-    pub day_format: Option<&'a DayFormat>,
-}
-
-impl FolderKind<'_> {
-    fn document<'t>(self, path: &'t str, text: &'t str) -> Document<'t> {
-        let document = if self.is_vault {
-            Document::parse_in_vault(path, text, self.day_format)
-        } else {
-            Document::parse(path, text)
-        };
-        match self.day_format {
-            Some(format) => document.with_day_of_name(format),
-            None => document,
-        }
-    }
-}
-
 /// The memories of a folder that a scope sees, in the order of their paths.
 #[derive(Debug, Default)]
 pub struct Documents {
@@ -204,7 +185,7 @@ pub struct Documents {
 
 impl Documents {
     /// Read the files of a listing of a folder.
-    pub fn read(folder: &Path, listing: &Listing, kind: FolderKind<'_>) -> Self {
+    pub fn read(folder: &Path, listing: &Listing, kind: &FolderKind) -> Self {
         let mut paths: Vec<&str> = listing.files.iter().map(|(path, _)| &**path).collect();
         paths.sort_unstable();
         let read = |path: &&str| {
@@ -343,9 +324,9 @@ impl Documents {
 
     /// The edges of the links between the memories, in order. They are those of a store that has read the
     /// files as they are.
-    pub fn edges(&self, kind: FolderKind<'_>) -> Vec<EdgeInput> {
+    pub fn edges(&self, kind: &FolderKind) -> Vec<EdgeInput> {
         let read = parallel::map(&self.files, |file| {
-            let text = if kind.is_vault {
+            let text = if kind.is_vault() {
                 without_marks(&file.text)
             } else {
                 Cow::Borrowed(file.text.as_str())
