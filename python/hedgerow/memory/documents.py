@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, starmap
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +16,13 @@ from hedgerow._engine import (
     _Documents,
     _first_heading,
     _memory_time,
-    _vault_names,
+    _page_title,
     read_front_matter,
 )
 from hedgerow.ingest.source import Rules, Skip, text_of
 
 from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Vault
 from .scope import Scope
-
-MOST_ALIASES = 100
-"""The most aliases of a file that count."""
 
 
 class FolderKind(NamedTuple):
@@ -80,24 +77,10 @@ class Document:
         return found
 
     @property
-    def aliases(self) -> tuple[str, ...]:
-        """Other names of it: `aliases`, a list or one text with commas; in a vault also others."""
-        given = self.metadata.get("aliases")
-        found = given.split(",") if isinstance(given, str) else given
-        stated = found if isinstance(found, list) else []
-        named = (one.strip() for one in [*stated, *self._in_vault[1]] if isinstance(one, str))
-        return tuple(islice(dict.fromkeys(one for one in named if one), MOST_ALIASES))
-
-    @property
     def title(self) -> str:
         """The title in its front matter, else that of a vault, its first heading, or an empty string."""
-        return self.matter.text("title") or self._in_vault[0] or _first_heading(self.body)
-
-    @cached_property
-    def _in_vault(self) -> tuple[str, list[str]]:
-        """The title and the other names that a note of a vault has by its properties and its file name."""
-        in_vault = self.kind.vault is not None
-        return _vault_names(self.path, self.body, self.kind) if in_vault else ("", [])
+        of_page = "" if self.kind.vault is None else _page_title(self.body)
+        return self.matter.text("title") or of_page or _first_heading(self.body)
 
 
 def memory_rules(

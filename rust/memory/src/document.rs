@@ -158,14 +158,18 @@ fn title_of(matter: &FrontMatter, body: &str) -> String {
     }
 }
 
-/// Other names of a file: `aliases`, a list or one text with commas.
+/// Other names of a file: `aliases`, a list or one text with commas, and `permalink`, by which basic-memory
+/// links to a note.
 fn aliases_of(front_matter: &Map<String, Value>) -> Vec<String> {
+    let permalink = front_matter.get("permalink").and_then(Value::as_str);
+    let permalink = permalink.map(|path| path.trim_matches('/'));
     let given: Vec<&str> = match front_matter.get("aliases") {
         Some(Value::String(text)) => text.split(',').collect(),
         Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let named = given.into_iter().map(trimmed).filter(|one| !one.is_empty());
+    let named = given.into_iter().chain(permalink).map(trimmed);
+    let named = named.filter(|one| !one.is_empty());
     let mut aliases = distinct(named.map(str::to_owned));
     aliases.truncate(MOST_ALIASES);
     aliases

@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 use serde_json::{Map, Value};
 
-use crate::folder::{KindTuple, folder_kind};
 use crate::ingest::{PyFrontMatter, json};
 use crate::text::Text;
 
@@ -82,14 +81,10 @@ pub fn _days_in_name(path: Text, format: Option<Text>) -> Vec<String> {
     found.into_iter().map(StatedTime::iso_day).collect()
 }
 
-/// Return the title and the other names of a note of a vault, without those in its front matter: by its page
-/// properties, and by its file name in the formats of daily notes.
+/// Return the title of a note of a vault by its page properties, or an empty text.
 #[pyfunction]
-pub fn _vault_names(path: Text, body: Text, kind: KindTuple) -> (String, Vec<String>) {
-    let properties = vault::page_properties(&body);
-    let of_file = vault::names_of_file(&path, &folder_kind(kind));
-    let names = properties.aliases.into_iter().chain(of_file).collect();
-    (properties.title, names)
+pub fn _page_title(body: Text) -> String {
+    vault::page_properties(&body).title
 }
 
 /// Return the problem of a format of the names of daily notes, or None.
