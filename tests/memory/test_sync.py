@@ -114,7 +114,7 @@ class TestChanges:
         assert counts(synced_root.sync()) == (2, 0, 0, 0)
         derived = sync.Derived.of(read_config(synced_root.path))
         with Index.open(derived.index, read_only=True) as index:
-            looked = FileCheck(watch=False).look(derived, Ledger.load(index, derived.scope))
+            looked = FileCheck(watch=False).look(derived, Ledger.load(index, derived.index_scope))
             assert looked.skips == []
 
     def test_one_that_is_behind_catches_up(self, synced_root: MemoryRoot) -> None:

@@ -67,6 +67,9 @@ INDEX = "index.db"
 OLDER = "index_read_only"
 """The code of a file that has to be opened for writing once, since an earlier version made it."""
 
+_REPLACED = "index_replaced"
+"""The code of a file beside the write-ahead log of the file that it replaced, and of an open file that was replaced."""
+
 
 @dataclass(frozen=True)
 class Derived:
@@ -199,21 +202,37 @@ class Derived:
         return self.folder / "reports"
 
     @property
-    def scope(self) -> str:
-        """The identity of a ledger: the indexed folder relative to the root, and its scope."""
-        known: str | None = self.__dict__.get("_scope")
+    def index_scope(self) -> str:
+        """The scope of the ledger of the index."""
+        return self._scope_of(self.index)
+
+    @property
+    def store_scope(self) -> str:
+        """The scope of the ledger of the store."""
+        return self._scope_of(self.store)
+
+    def _scope_of(self, file: Path) -> str:
+        """Return the scope of a ledger: the indexed folder, how it is read, and the signature of the file."""
+        known: str | None = self.__dict__.get(f"_scope {file.name}")
         if known is not None:
             return known
         try:
             folder = os.path.relpath(self.source_root, self.root)
         except ValueError:  # on another drive of Windows
             folder = str(self.source_root)
-        signature = signature_of(self.root)
+        signature = self.signature_of(file)
         kinds = "".join(f" {start}{json.dumps(kind)}" for start, kind in self.kinds if any(kind))
         scope = f"{folder.replace(os.sep, '/')}{kinds} {signature}"
         if signature:  # else the key of the user is not made yet
-            self.__dict__["_scope"] = scope
+            self.__dict__[f"_scope {file.name}"] = scope
         return scope
+
+    def signature_of(self, file: Path) -> str:
+        """Return the signature of the root's path and the name of a derived file; empty without a key.
+
+        An index in the place of the store has another one.
+        """
+        return signature_of(self.root / file.name)
 
 
 def _kind_of(config: Config) -> FolderKind:
@@ -261,7 +280,7 @@ def _link(path: Path, why: str) -> HedgerowError:
 
 def check_ours(derived: Derived, index: Index, file: Path) -> None:
     """Raise IndexFileError for an index or the index of a store that somebody else made."""
-    if not _has_signature(derived, index):
+    if not _has_signature(derived, index, file):
         raise _foreign(file)
 
 
@@ -273,16 +292,16 @@ def check_regular(file: Path) -> None:
 
 def _foreign(file: Path) -> IndexFileError:
     return IndexFileError(
-        f"{file} was not made by you on this machine for a root at this path, so it is not read (was the root "
-        "moved, renamed or copied?)",
+        f"{file} was not made by you on this machine under this name for a root at this path, so it is not read "
+        "(was the root moved, renamed or copied?)",
         code="index_foreign",
         path=file,
         fixes=(REBUILD,),
     )
 
 
-def _has_signature(derived: Derived, index: Index) -> bool:
-    signature = signature_of(derived.root)
+def _has_signature(derived: Derived, index: Index, file: Path) -> bool:
+    signature = derived.signature_of(file)
     _, _, noted = (_sync_note(index, LEDGER_NOTE) or "").rpartition(" ")
     return signature != "" and hmac.compare_digest(noted.encode(), signature.encode())
 
@@ -297,7 +316,7 @@ def _is_made_by_us(derived: Derived, file: Path) -> bool:
     with suppress(IndexFileError, OSError):
         check_regular(file)
         with Index.open(file, read_only=True) as index:
-            return _has_signature(derived, index)
+            return _has_signature(derived, index, file)
     return False
 
 
@@ -309,18 +328,28 @@ def _is_ours(derived: Derived, file: Path, known: Collection[tuple[int, int]] = 
     if (status.st_dev, status.st_ino) in known:
         return True
     try:
-        try:
-            index = Index.open(file, read_only=True)
-        except IndexFileError as error:
-            if error.code != OLDER:
-                raise
-            index = Index.open(file)
+        index = _opened_to_check(file)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
         return True
     with index:
-        return _has_signature(derived, index)
+        return _has_signature(derived, index, file)
+
+
+def _opened_to_check(file: Path) -> Index:
+    """Open an index or the index of a store, without the write-ahead log of a file that it replaced."""
+    try:
+        return Index.open(file, read_only=True)
+    except IndexFileError as error:
+        if error.code not in {OLDER, _REPLACED}:
+            raise
+        is_replaced = error.code == _REPLACED
+    if is_replaced:
+        for suffix in ("-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        _logger.warning("%s replaced a file that was open, whose log is removed", file)
+    return Index.open(file, read_only=is_replaced)
 
 
 def _is_blank(file: Path) -> bool:
@@ -412,8 +441,8 @@ def is_of_no_use(error: IndexFileError) -> bool:
 
 
 def is_mended_by_sync(error: IndexFileError) -> bool:
-    """Report whether a sync rebuilds the file, because it is damaged, or upgrades an older one."""
-    return error.code == OLDER or is_of_no_use(error)
+    """Report whether a sync rebuilds a damaged file, upgrades an older one, or opens one that replaced another."""
+    return error.code in {OLDER, _REPLACED} or is_of_no_use(error)
 
 
 def damage_in(error: HedgerowError) -> IndexFileError | None:

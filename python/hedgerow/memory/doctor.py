@@ -281,7 +281,7 @@ def _edges(derived: Derived, documents: _Documents) -> Check:
         if not derived.has_store:
             return _warning("No store yet; the first query or graph makes it.", ok=True)
         with Store.open(derived.store, read_only=True) as store:
-            ledger = Ledger.load(store.index, derived.scope)
+            ledger = Ledger.load(store.index, derived.store_scope)
             stale = ledger.stale(derived.listing(), derived.source_root)
             if stale or not ledger.is_current or not _is_linked(store):
                 message = "Not compared: the store is behind the files; the next query or graph updates it."

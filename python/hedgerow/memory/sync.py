@@ -185,7 +185,7 @@ class _Run:
     def __init__(self, derived: Derived, files: RootFiles, *, with_store: bool = False) -> None:
         self._derived = derived
         self._files = files
-        quarantine_foreign(derived, files.known)
+        quarantine_foreign(derived, files.known())
         index = files.index_to_write(derived)
         self._index = index
         self.ledger = files.ledger_in(derived, index).prepared(index)
@@ -294,7 +294,7 @@ def write_manifest(derived: Derived) -> None:
                 facts = chunk.metadata
                 known[chunk.path] = facts["front_matter"], facts["body_start_line"]
         # A document without any chunk is in the ledger alone.
-        for record in Ledger.load(index, derived.scope, facts=True).records():
+        for record in Ledger.load(index, derived.index_scope, facts=True).records():
             if "front_matter" in record.facts:
                 matter = record.facts["front_matter"]
                 known[record.path] = matter, record.facts["body_start_line"]
