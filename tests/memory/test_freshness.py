@@ -37,7 +37,7 @@ def fill(folder: str, paths: set[tuple[str, str]]) -> None:
 def is_fresh(folder: str) -> bool:
     derived = Derived.of(read_config(Path(folder)))
     with Index.open(derived.index, read_only=True) as index:
-        ledger = _Ledger(index, derived.scope, False)
+        ledger = _Ledger(index, derived.index_scope, False)
         return FileCheck(watch=False).look(derived, ledger).skips is not None
 
 

@@ -114,7 +114,9 @@ class TestChanges:
         assert counts(synced_root.sync()) == (2, 0, 0, 0)
         derived = sync.Derived.of(read_config(synced_root.path))
         with Index.open(derived.index, read_only=True) as index:
-            looked = FileCheck(watch=False).look(derived, _Ledger(index, derived.scope, False))
+            looked = FileCheck(watch=False).look(
+                derived, _Ledger(index, derived.index_scope, False)
+            )
             assert looked.skips == []
 
     def test_one_that_is_behind_catches_up(self, synced_root: MemoryRoot) -> None:
@@ -137,8 +139,6 @@ class TestChanges:
 
 def test_what_has_no_signature_is_no_file_to_read(synced_root: MemoryRoot) -> None:
     with Index.open(synced_root.path / ".hedgerow/index.db") as index:
-        ledger = _Ledger(index, Derived.of(read_config(synced_root.path)).scope, False)
+        ledger = _Ledger(index, Derived.of(read_config(synced_root.path)).index_scope, False)
         with pytest.raises(ValueError, match=r'a\.md has no signature: "x"'):
-            _sync_root(
-                index, ledger, None, None, None, [("a.md", "x")], synced_root.path, False, []
-            )
+            _sync_root(index, ledger, None, None, None, [("a.md", "x")], synced_root.path, [])

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from hedgerow._checks import checked_durability, checked_flag, checked_path, from_home
 from hedgerow._engine import __version__, _day_format_problem, _nearest, _shorten
@@ -28,6 +28,7 @@ from .names import (
     LEGACY_CONFIG,
     SCHEMA_VERSION,
     VAULTS,
+    Vault,
     detect_vault,
     folder_for_notes,
     repository_of,
@@ -79,7 +80,7 @@ class Config:
     include: tuple[str, ...] = ()
     remote: str | None = None
     defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    vault: str | None = None
+    vault: Vault | None = None
     durability: Durability = "normal"
     daily_notes: str | None = None
     members: tuple[Config, ...] = ()
@@ -326,10 +327,10 @@ def _remote(settings: _Settings) -> str | None:
     raise settings.invalid(problem, "remote")
 
 
-def _vault(settings: _Settings) -> str | None:
+def _vault(settings: _Settings) -> Vault | None:
     given = settings.get("vault")
-    if given is None or (isinstance(given, str) and given in VAULTS):
-        return given
+    if given is None or given in VAULTS:
+        return cast("Vault | None", given)
     raise settings.invalid(f"vault must be {' or '.join(VAULTS)}", "vault")
 
 

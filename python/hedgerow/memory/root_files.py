@@ -64,17 +64,19 @@ class _Open(Generic[T, K]):
 
         A file that another one was copied over keeps its identity, and is another all the same.
         """
-        if (self.identity, self.durability) != (identity, derived.durability):
-            return False
-        return not _is_replaced(self.file if isinstance(self.file, Index) else self.file.index)
+        return (self.identity, self.durability) == (
+            identity,
+            derived.durability,
+        ) and not self.is_replaced
 
-    def is_of(self, derived: Derived, path: Path) -> bool:
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another file was copied over this one."""
+        return _is_replaced(self.file if isinstance(self.file, Index) else self.file.index)
+
+    def is_of(self, scope: str, path: Path) -> bool:
         """Whether this is still the file of a path, and what is known is of the scope."""
-        return (
-            self.known is not None
-            and self.scope == derived.scope
-            and self.identity == identity_of(path)
-        )
+        return self.known is not None and self.scope == scope and self.identity == identity_of(path)
 
 
 class RootFiles:
@@ -91,11 +93,17 @@ class RootFiles:
         self._linked: _Nodes | None = None
         self._writer: _Open[Index, _Ledger] | None = None
 
-    @property
     def known(self) -> list[tuple[int, int]]:
-        """The identities of the open files, which this user made."""
-        opened = (self._index, self._store, self._writer)
-        return [one.identity for one in opened if one is not None]
+        """Return the identities of the open files, which this user made. Closes those that were replaced."""
+        with self._opening:
+            if self._store is not None and self._store.is_replaced:
+                self.close_store()
+            if self._writer is not None and self._writer.is_replaced:
+                self._close_writer()
+            if self._index is not None and self._index.is_replaced:
+                self._close_reader()
+            opened = (self._index, self._store, self._writer)
+            return [one.identity for one in opened if one is not None]
 
     def index_to_write(self, derived: Derived) -> Index:
         """Return the index, open to write: reopened if its file was rebuilt, and made if there is none.
@@ -164,9 +172,12 @@ class RootFiles:
         with self._opening:
             opened = self._index
             if opened is None or opened.file is not index:  # reopened by another thread
-                return _Ledger(index, derived.scope, False)
-            if opened.known is None or opened.scope != derived.scope:
-                opened.scope, opened.known = derived.scope, _Ledger(index, derived.scope, False)
+                return _Ledger(index, derived.index_scope, False)
+            if opened.known is None or opened.scope != derived.index_scope:
+                opened.scope, opened.known = (
+                    derived.index_scope,
+                    _Ledger(index, derived.index_scope, False),
+                )
             else:
                 opened.known = opened.known.refreshed(index)
             return opened.known
@@ -175,8 +186,12 @@ class RootFiles:
         """Return the ledger of `index`, which is open to write."""
         with self._opening:
             opened = self._index
-            if opened is None or opened.known is None or not opened.is_of(derived, derived.index):
-                return _Ledger(index, derived.scope, False)
+            if (
+                opened is None
+                or opened.known is None
+                or not opened.is_of(derived.index_scope, derived.index)
+            ):
+                return _Ledger(index, derived.index_scope, False)
             return opened.known.refreshed(index)
 
     def store(self, derived: Derived) -> Store:
@@ -204,12 +219,10 @@ class RootFiles:
         """Return the state of the nodes in the store, with the changes since the last call."""
         with self._opening:
             store, opened = self.store(derived), self._store
-            if opened is None or opened.known is None or opened.scope != derived.scope:
-                nodes = _Nodes(store, derived.scope)
-            else:
-                nodes = opened.known.refreshed(store)
+            is_known = opened is not None and opened.scope == derived.store_scope
+            nodes = _nodes(derived, store, opened.known if opened and is_known else None)
             if opened is not None:
-                opened.scope, opened.known = derived.scope, nodes
+                opened.scope, opened.known = derived.store_scope, nodes
                 if _is_linked(store):
                     self._linked = nodes
             return nodes
@@ -218,9 +231,8 @@ class RootFiles:
         """Return the state of the nodes in `store`, which is open to write."""
         with self._opening:
             opened = self._store
-            if opened is None or opened.known is None or not opened.is_of(derived, derived.store):
-                return _Nodes(store, derived.scope)
-            return opened.known.refreshed(store)
+            is_known = opened is not None and opened.is_of(derived.store_scope, derived.store)
+            return _nodes(derived, store, opened.known if opened and is_known else None)
 
     def linked(self, derived: Derived) -> _Nodes | None:
         """Return the last state of the nodes that this handle saw with the edges of their links.
@@ -228,7 +240,9 @@ class RootFiles:
         None if it saw none. Other handles may have changed the edges since.
         """
         with self._opening:
-            is_known = self._store is not None and self._store.is_of(derived, derived.store)
+            is_known = self._store is not None and self._store.is_of(
+                derived.store_scope, derived.store
+            )
             return self._linked if is_known else None
 
     def note(self, derived: Derived, ledger: _Ledger, nodes: _Nodes | None) -> None:
@@ -237,11 +251,11 @@ class RootFiles:
         with self._opening, suppress(IndexFileError, FileNotFoundError):
             self.index(derived)
             if self._index is not None:
-                self._index.scope, self._index.known = derived.scope, ledger
+                self._index.scope, self._index.known = derived.index_scope, ledger
             if nodes is not None:
                 store = self.store(derived)
                 if self._store is not None:
-                    self._store.scope, self._store.known = derived.scope, nodes
+                    self._store.scope, self._store.known = derived.store_scope, nodes
                     if _is_linked(store):
                         self._linked = nodes
 
@@ -272,6 +286,13 @@ class RootFiles:
             opened, self._store, self._linked = self._store, None, None
             if opened is not None:
                 opened.file.close()
+
+
+def _nodes(derived: Derived, store: Store, known: _Nodes | None) -> _Nodes:
+    """Return the state of the nodes in a store, with the changes since the `known` state."""
+    if known is None:
+        return store._nodes(derived.store_scope)  # noqa: SLF001 - of the same package
+    return store._nodes_since(known)  # noqa: SLF001 - of the same package
 
 
 def _opened(derived: Derived) -> tuple[Store, bool]:
@@ -449,7 +470,7 @@ def index_state(derived: Derived) -> IndexState | None:
     try:
         check_regular(derived.index)
         with Index.open(derived.index, read_only=True) as index:
-            ledger = _Ledger(index, derived.scope, False)
+            ledger = _Ledger(index, derived.index_scope, False)
     except IndexFileError as error:
         if error.code not in (OLDER, FOREIGN):
             raise

@@ -181,7 +181,7 @@ class _Run:
         self._derived = derived
         self._files = files
         self._relinks = with_store
-        quarantine_foreign(derived, files.known)
+        quarantine_foreign(derived, files.known())
         self._index = files.index_to_write(derived)
         has_store = with_store or derived.has_store
         self._store = files.store_to_write(derived) if has_store else None
@@ -216,8 +216,7 @@ class _Run:
             files.linked(derived),
             found,
             derived.source_root,
-            derived.vault is not None,
-            derived.day_formats,
+            derived.kinds,
             most_gone=most_gone,
             relinks=self._relinks,
             progress=progress,
@@ -287,7 +286,7 @@ def write_manifest(derived: Derived) -> None:
                 facts = chunk.metadata
                 known[chunk.path] = facts["front_matter"], facts["body_start_line"]
         # A document without any chunk is in the ledger alone.
-        for path, *_, noted in _Ledger(index, derived.scope, True).rows():
+        for path, *_, noted in _Ledger(index, derived.index_scope, True).rows():
             facts = json.loads(noted) if noted else {}
             if "front_matter" in facts:
                 known[path] = facts["front_matter"], facts["body_start_line"]

@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_graph::graph::EdgeInput;
-use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::facts::Scope;
+use hedgerow_memory::format::FolderKind;
 use hedgerow_memory::review::{
-    self, Documents, Fingerprint, FolderKind, SearchLimits, Selection, StoredDocument, audit,
-    conflict_copies, duplicates, files_with, lint, topic_words,
+    self, Documents, Fingerprint, SearchLimits, Selection, StoredDocument, audit, conflict_copies,
+    duplicates, files_with, lint, topic_words,
 };
 use hedgerow_memory::skip::why_unreadable;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors;
-use crate::folder::{PyListing, SkipTuple, tuple_of};
+use crate::folder::{KindTuple, PyListing, SkipTuple, folder_kind, tuple_of};
 use crate::marks::{PyMarks, validity};
 use crate::text::Text;
 
@@ -50,37 +50,27 @@ type Ended<'d, 'py> = (&'d str, Option<Bound<'py, PyTuple>>);
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Documents")]
 pub struct PyDocuments {
     documents: Documents,
-    is_vault: bool,
-    day_format: Option<DayFormat>,
+    kind: FolderKind,
 }
 
 #[pymethods]
 impl PyDocuments {
-    /// Read the files of a listing of a folder. A format that cannot be read counts as none.
+    /// Read the files of a listing of a folder.
     #[new]
     fn new(
         py: Python<'_>,
         folder: PathBuf,
         listing: &Bound<'_, PyListing>,
-        is_vault: bool,
-        day_format: Option<Text>,
+        kind: KindTuple,
         scope: [Option<Text>; 3],
         shared: bool,
     ) -> PyResult<Self> {
         let listing = &listing.get().0;
-        let day_format = day_format.and_then(|format| DayFormat::parse(&format).ok());
+        let kind = folder_kind(kind);
         let scope = Scope::new(scope.map(|id| id.map(|id| id.to_string())));
-        let kind = FolderKind {
-            is_vault,
-            day_format: day_format.as_ref(),
-        };
-        let read = || Ok(Documents::read(&folder, listing, kind).within(scope, shared));
+        let read = || Ok(Documents::read(&folder, listing, &kind).within(scope, shared));
         let documents = errors::call_detached(py, read)?;
-        Ok(Self {
-            documents,
-            is_vault,
-            day_format,
-        })
+        Ok(Self { documents, kind })
     }
 
     /// Documents that are in no files, each as its path and its text.
@@ -88,12 +78,11 @@ impl PyDocuments {
     fn of(texts: Vec<(Text, Text)>) -> Self {
         let kind = FolderKind::default();
         let parse = |(path, text): &(Text, Text)| {
-            StoredDocument::parse(path.to_string(), text.to_string(), kind)
+            StoredDocument::parse(path.to_string(), text.to_string(), &kind)
         };
         Self {
             documents: Documents::of(texts.iter().map(parse).collect()),
-            is_vault: false,
-            day_format: None,
+            kind: FolderKind::default(),
         }
     }
 
@@ -139,7 +128,7 @@ impl PyDocuments {
 
     /// Return the files whose name may mean two days.
     fn ambiguous_days(&self) -> Vec<SkipTuple> {
-        let found = self.documents.ambiguous_days(self.day_format.as_ref());
+        let found = self.documents.ambiguous_days(self.kind.day_format.as_ref());
         found.iter().map(tuple_of).collect()
     }
 
@@ -151,11 +140,7 @@ impl PyDocuments {
 
     /// Return the edges of the links between the memories: source, target, relation and strength, in order.
     fn edges(&self, py: Python<'_>) -> PyResult<Vec<EdgeTuple>> {
-        let kind = FolderKind {
-            is_vault: self.is_vault,
-            day_format: self.day_format.as_ref(),
-        };
-        let edges = errors::call_detached(py, || Ok(self.documents.edges(kind)))?;
+        let edges = errors::call_detached(py, || Ok(self.documents.edges(&self.kind)))?;
         let tuple = |edge: EdgeInput| (edge.source, edge.target, edge.relation, edge.strength);
         Ok(edges.into_iter().map(tuple).collect())
     }
@@ -283,11 +268,7 @@ impl PyDocuments {
 impl PyDocuments {
     /// Parse a file as those of the folder.
     fn parse(&self, path: &str, text: &str) -> StoredDocument {
-        let kind = FolderKind {
-            is_vault: self.is_vault,
-            day_format: self.day_format.as_ref(),
-        };
-        StoredDocument::parse(path.to_owned(), text.to_owned(), kind)
+        StoredDocument::parse(path.to_owned(), text.to_owned(), &self.kind)
     }
 }
 

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hedgerow_engine::sources::SourceFile;
+use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature, Watch};
+use hedgerow_memory::format::{FolderKind, Vault};
 use hedgerow_memory::skip::Skip;
 use hedgerow_memory::sync::{FileCheck, Ledger, Record};
 use pyo3::exceptions::PyOSError;
@@ -23,6 +25,19 @@ pub type SkipTuple = (String, String, String, Option<u64>);
 /// The path, the signature and whether it is settled, the digest, the number of chunks, skips and
 /// facts.
 type SourceTuple = (String, String, bool, String, u64, String, String);
+
+/// The tool of a vault, and the formats of the names and the titles of its daily notes.
+pub type KindTuple = (Option<String>, Option<String>, Option<String>);
+
+/// Return how the files of a folder are read. A format that cannot be read counts as none.
+pub fn folder_kind((vault, day, title): KindTuple) -> FolderKind {
+    let parsed = |format: Option<String>| DayFormat::parse(&format?).ok();
+    FolderKind {
+        vault: vault.and_then(|name| Vault::named(&name)),
+        day_format: parsed(day),
+        title_format: parsed(title),
+    }
+}
 
 /// The rules for reading a folder, shared by every listing of it.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Rules")]

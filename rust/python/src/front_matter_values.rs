@@ -81,15 +81,10 @@ pub fn _days_in_name(path: Text, format: Option<Text>) -> Vec<String> {
     found.into_iter().map(StatedTime::iso_day).collect()
 }
 
-/// Return the title and the other names of a note of a vault, without those in its front matter: by its page
-/// properties, and by its file name in a format of daily notes.
+/// Return the title of a note of a vault by its page properties, or an empty text.
 #[pyfunction]
-pub fn _vault_names(path: Text, body: Text, format: Option<Text>) -> (String, Vec<String>) {
-    let format = format.and_then(|format| DayFormat::parse(&format).ok());
-    let properties = format::page_properties(&body);
-    let of_file = format::names_of_file(&path, format.as_ref());
-    let names = properties.aliases.into_iter().chain(of_file).collect();
-    (properties.title, names)
+pub fn _page_title(body: Text) -> String {
+    format::page_properties(&body).title
 }
 
 /// Return the problem of a format of the names of daily notes, or None.

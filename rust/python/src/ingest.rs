@@ -420,10 +420,12 @@ pub fn _inline_tags(text: &str) -> PyResult<Vec<String>> {
     read(|| format::inline_tags(text))
 }
 
-/// Return the links of a Markdown text, in order: each target, and whether it is a path.
+/// Return the links of a Markdown text, in order: each target, and whether it is a path. With `has_named_paths`
+/// all are names, as in a vault of Obsidian.
 #[pyfunction]
-pub fn _links_in_text(text: &str) -> PyResult<Vec<(String, bool)>> {
-    let links = read(|| format::links_in_text(text))?;
+#[pyo3(signature = (text, *, has_named_paths=false))]
+pub fn _links_in_text(text: &str, has_named_paths: bool) -> PyResult<Vec<(String, bool)>> {
+    let links = read(|| format::links_in_text(text, has_named_paths))?;
     Ok(links
         .into_iter()
         .map(|link| (link.target, link.is_path))

@@ -212,7 +212,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(front_matter_values::_memory_time, module)?,
         wrap_pyfunction!(front_matter_values::_days_in_name, module)?,
         wrap_pyfunction!(front_matter_values::_day_format_problem, module)?,
-        wrap_pyfunction!(front_matter_values::_vault_names, module)?,
+        wrap_pyfunction!(front_matter_values::_page_title, module)?,
         wrap_pyfunction!(front_matter_values::_scope_id, module)?,
         wrap_pyfunction!(front_matter_values::_stated_scope, module)?,
         wrap_pyfunction!(front_matter_values::_is_retracted, module)?,

@@ -10,7 +10,6 @@ use pyo3::prelude::*;
 
 use crate::errors;
 use crate::folder::PyLedger;
-use crate::store::PyStore;
 use crate::text::Text;
 
 /// The target, the relation, the strength and whether it is a path.
@@ -73,26 +72,6 @@ impl PyNodes {
 
 #[pymethods]
 impl PyNodes {
-    /// Read the ledger of a store, to compare with the files of a scope.
-    #[new]
-    fn load(py: Python<'_>, store: &Bound<'_, PyStore>, scope: Text) -> PyResult<Self> {
-        let store = &store.get().store;
-        let state = errors::call_detached(py, || NodeState::load(store, &scope))?;
-        Self::new(py, Arc::new(state))
-    }
-
-    /// Return the state with later changes, itself without changes.
-    fn refreshed<'py>(
-        slf: Bound<'py, Self>,
-        store: &Bound<'py, PyStore>,
-    ) -> PyResult<Bound<'py, Self>> {
-        let (py, state, store) = (slf.py(), &slf.get().state, &store.get().store);
-        match errors::call_detached(py, || state.refreshed(store))? {
-            Some(state) => Bound::new(py, Self::new(py, Arc::new(state))?),
-            None => Ok(slf),
-        }
-    }
-
     /// The ledger of the store.
     #[getter]
     fn ledger(&self, py: Python<'_>) -> Py<PyLedger> {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode, Result};
-use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::folder::Signature;
+use hedgerow_memory::format::FolderKind;
 use hedgerow_memory::sync::{Folder, RootSync, written_files};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::folder::{PyLedger, PyListing, SkipTuple, tuple_of};
+use crate::folder::{KindTuple, PyLedger, PyListing, SkipTuple, folder_kind, tuple_of};
 use crate::index::PyIndex;
 use crate::linked::PyNodes;
 use crate::node;
@@ -60,7 +60,7 @@ pub enum Outcome {
 /// `progress(done, total)` counts files.
 #[pyfunction]
 #[pyo3(signature = (
-    index, ledger, store, nodes, linked, files, folder, is_vault, day_formats, *, most_gone=None, relinks=false,
+    index, ledger, store, nodes, linked, files, folder, kinds, *, most_gone=None, relinks=false,
     progress=None
 ))]
 #[allow(clippy::too_many_arguments, reason = "two files, each with its ledger")]
@@ -73,8 +73,7 @@ pub fn _sync_root(
     linked: Option<&Bound<'_, PyNodes>>,
     files: Files<'_>,
     folder: PathBuf,
-    is_vault: bool,
-    day_formats: Vec<(String, String)>,
+    kinds: Vec<(String, KindTuple)>,
     most_gone: Option<usize>,
     relinks: bool,
     progress: Option<Py<PyAny>>,
@@ -102,15 +101,13 @@ pub fn _sync_root(
     }
     let mut progress = Progress::new(progress);
     let bytes = changes.size().saturating_mul(WRITTEN) + changes.count() * errors::ITEM;
-    // A format of the tool of a vault that cannot be read counts as none.
-    let formats: Vec<(String, DayFormat)> = day_formats
+    let kinds: Vec<(String, FolderKind)> = kinds
         .into_iter()
-        .filter_map(|(prefix, format)| Some((prefix, DayFormat::parse(&format).ok()?)))
+        .map(|(prefix, kind)| (prefix, folder_kind(kind)))
         .collect();
     let folder = Folder {
         path: &folder,
-        is_vault,
-        day_formats: &formats,
+        kinds: &kinds,
     };
     let synced = errors::call_writing(py, Some(bytes), || {
         sync.read(&folder, &changes, now, |done, total| {

@@ -1,7 +1,5 @@
 //! A Markdown file of a root as read: the source of its chunks and its node.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value};
 
 use crate::day_format::DayFormat;
@@ -9,12 +7,14 @@ use crate::facts::file::TIME_FIELDS;
 use crate::facts::scope::Scope;
 use crate::format::chunks::bad_front_matter;
 use crate::format::conflict::conflict_line;
+use crate::format::folder_kind::FolderKind;
 use crate::format::front_matter::{FrontMatter, SCOPE};
+use crate::format::links::{Link, links_in_text};
 use crate::format::passages::shorten;
 use crate::format::sections::first_heading;
 use crate::format::vault;
 use crate::skip::Skip;
-use crate::text::trimmed;
+use crate::text::{distinct, trimmed};
 use crate::times::parse_time;
 
 /// The most aliases of a file that count.
@@ -41,6 +41,8 @@ pub struct Document<'t> {
     pub aliases: Vec<String>,
     /// The tags of its page properties, which only notes of a vault have.
     pub property_tags: Vec<String>,
+    /// Whether a Markdown link leads to a name, as in [`FolderKind::has_named_paths`].
+    pub has_named_paths: bool,
 }
 
 impl<'t> Document<'t> {
@@ -63,39 +65,55 @@ impl<'t> Document<'t> {
             front_matter,
             body,
             property_tags: Vec::new(),
+            has_named_paths: false,
         }
     }
 
-    /// Parse a file, with the day that its name states in a format as its `date`, unless its front matter
+    /// Parse the text of a file of a folder. The text of a note of a vault is that of
+    /// [`crate::format::vault::without_marks`].
+    pub fn of_kind(kind: &FolderKind, path: &'t str, text: &'t str) -> Self {
+        let mut document = Self::parse(path, text);
+        if kind.is_vault() {
+            document.add_vault_names(kind);
+        }
+        if let Some(format) = &kind.day_format {
+            document.add_day_of_name(format);
+        }
+        document
+    }
+
+    /// Add the day that the name of the file states in a format as its `date`, unless its front matter
     /// states a time.
-    #[must_use]
-    pub fn with_day_of_name(mut self, format: &DayFormat) -> Self {
+    fn add_day_of_name(&mut self, format: &DayFormat) {
         let mut stated = TIME_FIELDS
             .iter()
             .filter_map(|key| self.front_matter.get(*key));
         if stated.find_map(parse_time).is_some() {
-            return self;
+            return;
         }
         if let Some(stated) = format.day(self.path) {
             self.front_matter
                 .insert("date".to_owned(), stated.iso_day().into());
         }
-        self
     }
 
-    /// Parse a note of a vault, whose text is that of [`vault::without_marks`]: its page properties and
-    /// its file name are names of it too.
-    pub fn parse_in_vault(path: &'t str, text: &'t str, format: Option<&DayFormat>) -> Self {
-        let mut document = Self::parse(path, text);
-        let properties = vault::page_properties(&document.body);
-        if !properties.title.is_empty() && document.matter.text(&["title"]).is_empty() {
-            document.title = properties.title;
+    /// Add the names that a note of a vault has by its page properties and its file name.
+    fn add_vault_names(&mut self, kind: &FolderKind) {
+        let properties = vault::page_properties(&self.body);
+        if !properties.title.is_empty() && self.matter.text(&["title"]).is_empty() {
+            self.title = properties.title;
         }
-        let aliases = document.aliases.into_iter().chain(properties.aliases);
-        document.aliases = distinct(aliases.chain(vault::names_of_file(path, format)));
-        document.aliases.truncate(MOST_ALIASES);
-        document.property_tags = properties.tags;
-        document
+        let stated = std::mem::take(&mut self.aliases).into_iter();
+        let aliases = stated.chain(properties.aliases);
+        self.aliases = distinct(aliases.chain(vault::names_of_file(self.path, kind)));
+        self.aliases.truncate(MOST_ALIASES);
+        self.property_tags = properties.tags;
+        self.has_named_paths = kind.has_named_paths();
+    }
+
+    /// The links in the text after the front matter, in order.
+    pub fn links_in_text(&self) -> Vec<Link> {
+        links_in_text(&self.body, self.has_named_paths)
     }
 
     /// Return the problems of the file.
@@ -152,21 +170,19 @@ fn title_of(matter: &FrontMatter, body: &str) -> String {
     }
 }
 
-/// Other names of a file: `aliases`, a list or one text with commas.
+/// Other names of a file: `aliases`, a list or one text with commas, and `permalink`, by which basic-memory
+/// links to a note.
 fn aliases_of(front_matter: &Map<String, Value>) -> Vec<String> {
+    let permalink = front_matter.get("permalink").and_then(Value::as_str);
+    let permalink = permalink.map(|path| path.trim_matches('/'));
     let given: Vec<&str> = match front_matter.get("aliases") {
         Some(Value::String(text)) => text.split(',').collect(),
         Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let named = given.into_iter().map(trimmed).filter(|one| !one.is_empty());
+    let named = given.into_iter().chain(permalink).map(trimmed);
+    let named = named.filter(|one| !one.is_empty());
     let mut aliases = distinct(named.map(str::to_owned));
     aliases.truncate(MOST_ALIASES);
     aliases
-}
-
-/// Texts without repetition, in order.
-pub(crate) fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut known = HashSet::new();
-    texts.filter(|text| known.insert(text.clone())).collect()
 }

@@ -271,7 +271,8 @@ impl Names {
     fn by_path(&self, name: &str, is_path: bool, folder: &str) -> Option<&str> {
         let rooted = name.trim_start_matches('/');
         let is_rooted = name.starts_with('/');
-        let from_top = (is_rooted || !is_path).then_some(rooted);
+        let is_dotted = name.starts_with("./") || name.starts_with("../");
+        let from_top = (is_rooted || !is_path && !is_dotted).then_some(rooted);
         let in_folder = (!is_rooted).then(|| join(folder, name));
         for path in [from_top, in_folder.as_deref()].into_iter().flatten() {
             let path = normal_path(path);
@@ -476,6 +477,9 @@ mod tests {
             ("c/SLUGS", "x.md", Some("b/c/slugs.md")),
             ("snails", "b/x.md", Some("b/c/slugs.md")),
             ("../a/slugs.md", "b/x.md", Some("a/slugs.md")),
+            ("a/slugs.md", "b/x.md", Some("a/slugs.md")),
+            ("./a/slugs.md", "b/x.md", None),
+            ("./plan", "b/x.md", Some("b/plan.md")),
             ("/b/plan", "a/x.md", Some("b/plan.md")),
             ("caf\u{e9}", "a/x.md", Some("cafe\u{301}.md")),
             ("c/plan", "x.md", None),

@@ -28,7 +28,7 @@ static HTML_PATH: LazyLock<Option<Regex>> =
 pub struct Link {
     /// A name, or the decoded path of a Markdown file.
     pub target: String,
-    /// Whether it is a path relative to the folder of its file.
+    /// Whether it is a path from the folder of its file, and not a name.
     pub is_path: bool,
 }
 
@@ -56,20 +56,21 @@ pub struct LinkPositions {
 
 /// Return the links of a Markdown text, in order, without those in code and comments.
 ///
-/// Takes linear time.
-pub fn links_in_text(text: &str) -> Vec<Link> {
+/// With `has_named_paths` a Markdown link, also one without `.md`, leads to a name, as in
+/// [`crate::format::folder_kind::FolderKind::has_named_paths`]. Takes linear time.
+pub fn links_in_text(text: &str, has_named_paths: bool) -> Vec<Link> {
     let marks = ["[[", "](", "][", "]:"];
     if !marks.iter().any(|mark| text.contains(mark)) {
         return Vec::new();
     }
-    read(text).links
+    read(text, has_named_paths).links
 }
 
 /// Return the positions of the links of a Markdown text; none in code, comments and escapes.
 ///
 /// Takes linear time.
 pub fn link_positions(text: &str) -> LinkPositions {
-    let reader = read(text);
+    let reader = read(text, false);
     let mut links = reader.positions;
     let source = text.as_bytes();
     let definitions = DEFINITION
@@ -102,9 +103,10 @@ fn is_hidden(spans: &[Range<usize>], at: usize) -> bool {
     before > 0 && at < spans[before - 1].end
 }
 
-fn read(text: &str) -> LinkReader<'_> {
+fn read(text: &str, has_named_paths: bool) -> LinkReader<'_> {
     let mut reader = LinkReader {
         source: text,
+        has_named_paths,
         ..LinkReader::default()
     };
     // Tables are not parsed, so that the bar in `[[name|alias]]` need not be escaped there.
@@ -127,6 +129,7 @@ struct OpenElement {
 #[derive(Default)]
 struct LinkReader<'a> {
     source: &'a str,
+    has_named_paths: bool,
     links: Vec<Link>,
     positions: Vec<LinkPosition>,
     html_paths: Vec<String>,
@@ -187,12 +190,16 @@ impl LinkReader<'_> {
         }
         if is_image {
             self.write("\0", start);
-        } else if let Some(path) = target.and_then(local_file)
+        }
+        // An image that is a note shows the note in Obsidian.
+        let is_link = !is_image || self.has_named_paths && matches!(tag, Tag::Image { .. });
+        if is_link
             && self.hidden == 0
+            && let Some(path) = target.and_then(|target| self.linked_file(target, is_image))
         {
             self.links.push(Link {
                 target: path,
-                is_path: true,
+                is_path: !self.has_named_paths,
             });
         }
         self.hidden += usize::from(is_image);
@@ -200,6 +207,22 @@ impl LinkReader<'_> {
             hides: is_image,
             target: target.map(ToString::to_string),
         });
+    }
+
+    /// The decoded target of a link that may lead to a memory; None for any other link.
+    fn linked_file(&self, href: &CowStr<'_>, is_image: bool) -> Option<String> {
+        if has_scheme(href) {
+            return None;
+        }
+        let marks: &[char] = if self.has_named_paths {
+            &['#']
+        } else {
+            &['?', '#']
+        };
+        let path = percent_decoded(trimmed(href).split(marks).next()?);
+        let is_note = path.to_lowercase().ends_with(".md");
+        let may_be_note = self.has_named_paths && !is_image && !path.is_empty();
+        (is_note || may_be_note).then_some(path)
     }
 
     fn end(&mut self, tag: TagEnd, end: usize) {
@@ -311,16 +334,6 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).position(|window| window == part)
 }
 
-/// The Markdown file that a link leads to, decoded; None for any other link.
-fn local_file(href: &CowStr<'_>) -> Option<String> {
-    if has_scheme(href) {
-        return None;
-    }
-    let path = trimmed(href).split(['?', '#']).next()?;
-    let path = percent_decoded(path);
-    path.to_lowercase().ends_with(".md").then_some(path)
-}
-
 fn percent_decoded(text: &str) -> String {
     let source = text.as_bytes();
     let digit = |at: usize| char::from(*source.get(at)?).to_digit(16);
@@ -385,11 +398,21 @@ mod tests {
     #[test]
     fn links_are_those_of_the_text() {
         let text = "[[a b#h|c]] `[[no]]` \\[[no]] [x](d%20e.md#f) [y](https://x/z.md) ![[g]] [[ ]]\n\n    [[no]]\n\n> [[q&#124;r]] <b>[[s]]</b> [z](t.txt)\n";
-        let targets: Vec<String> = links_in_text(text)
-            .into_iter()
-            .map(|link| link.target)
-            .collect();
-        assert_eq!(targets, ["d e.md", "a b", "g", "q", "s"]);
+        let targets = |has_named_paths| -> Vec<String> {
+            let links = links_in_text(text, has_named_paths).into_iter();
+            links.map(|link| link.target).collect()
+        };
+        assert_eq!(targets(false), ["d e.md", "a b", "g", "q", "s"]);
+        assert_eq!(targets(true), ["d e.md", "a b", "g", "t.txt", "q", "s"]);
+    }
+
+    #[test]
+    fn obsidian_reads_a_markdown_link_as_a_name() {
+        let text = "[a](b%20c#d) ![e](f.md) ![g](h.png) [i](#j) [k](l?.md) [m](mailto:n) <o.md>";
+        let links = links_in_text(text, true);
+        let targets: Vec<&str> = links.iter().map(|link| link.target.as_str()).collect();
+        assert_eq!(targets, ["b c", "f.md", "l?.md"]);
+        assert!(links.iter().all(|link| !link.is_path));
     }
 
     #[test]

@@ -2,11 +2,17 @@
 //! (spec/memory.md, "Vaults").
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use crate::day_format::DayFormat;
+use crate::format::folder_kind::FolderKind;
 use crate::format::front_matter::FrontMatter;
-use crate::text::trimmed;
+use crate::text::{distinct, trimmed};
 use crate::times::{StatedTime, stated_time};
+
+/// The format of the titles of journals unless Logseq's settings have another.
+static USUAL_TITLE: LazyLock<Option<DayFormat>> =
+    LazyLock::new(|| DayFormat::parse("MMM Do, YYYY").ok());
 
 const COMMENT: &str = "%%";
 /// The longest run of backticks that counts as inline code. It keeps the time linear: a run without an
@@ -240,16 +246,14 @@ fn values(text: &str) -> impl Iterator<Item = String> {
     split.filter(|one| !one.is_empty()).map(str::to_owned)
 }
 
-/// Names of a file of Logseq that follow from its file name: `infra___k8s.md` is `infra/k8s`, and the
-/// journal `2026_04_18.md` is `2026-04-18` and `Apr 18th, 2026`. Other names of journals are in the format.
-pub fn names_of_file(path: &str, format: Option<&DayFormat>) -> Vec<String> {
+/// The names of a note of a vault that follow from its file name: `infra___k8s.md` is `infra/k8s`, and the
+/// daily note `2026_04_18.md` is `2026-04-18`, `Apr 18th, 2026`, and the day in the format of titles.
+pub fn names_of_file(path: &str, kind: &FolderKind) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let journal = format
-        .and_then(|format| format.day(path))
-        .or_else(|| journal_day(stem));
-    if let Some(day) = journal {
-        return journal_names(day);
+    let by_format = kind.day_format.as_ref().and_then(|format| format.day(path));
+    if let Some(day) = by_format.or_else(|| journal_day(stem)) {
+        return journal_names(day, kind.title_format.as_ref());
     }
     let parts = stem
         .replace("___", "/")
@@ -268,20 +272,12 @@ fn journal_day(stem: &str) -> Option<StatedTime> {
     is_journal.then(|| stated_time(&stem.replace('_', "-")))?
 }
 
-/// The names of the journal of a day: the default title of Logseq, which is English, and the day in ISO 8601.
-fn journal_names(stated: StatedTime) -> Vec<String> {
-    let date = stated.date();
-    let day = date.day();
-    let suffix = match day {
-        1 | 21 | 31 => "st",
-        2 | 22 => "nd",
-        3 | 23 => "rd",
-        _ => "th",
-    };
-    vec![
-        date.strftime(&format!("%b {day}{suffix}, %Y")).to_string(),
-        date.to_string(),
-    ]
+/// The names of the daily note of a day: its title in the format, the usual title of Logseq, and the day in
+/// ISO 8601. Logseq takes each of them for the day.
+fn journal_names(stated: StatedTime, title_format: Option<&DayFormat>) -> Vec<String> {
+    let formats = title_format.into_iter().chain(USUAL_TITLE.as_ref());
+    let titles = formats.map(|format| format.text(stated.date()));
+    distinct(titles.chain([stated.iso_day()]))
 }
 
 #[cfg(test)]
@@ -351,15 +347,19 @@ mod tests {
             "plain.md",
             "2026_13_01.md",
         ]
-        .map(|path| names_of_file(path, None));
+        .map(|path| names_of_file(path, &FolderKind::default()));
         assert_eq!(names[0], ["Apr 2nd, 2026", "2026-04-02"]);
         assert_eq!(names[1], ["infra/k8s"]);
         assert_eq!(names[2], ["a/b"]);
         assert!(names[3].is_empty() && names[4].is_empty());
-        let format = DayFormat::parse("DD-MM-YYYY").unwrap();
+        let kind = FolderKind {
+            day_format: DayFormat::parse("DD-MM-YYYY").ok(),
+            title_format: DayFormat::parse("dddd, D.M.YYYY").ok(),
+            ..FolderKind::default()
+        };
         assert_eq!(
-            names_of_file("journals/03-04-2026.md", Some(&format)),
-            ["Apr 3rd, 2026", "2026-04-03"]
+            names_of_file("journals/03-04-2026.md", &kind),
+            ["Friday, 3.4.2026", "Apr 3rd, 2026", "2026-04-03"]
         );
     }
 }

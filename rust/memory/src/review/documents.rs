@@ -17,6 +17,7 @@ use crate::facts::scope::Scope;
 use crate::folder::Listing;
 use crate::folder::source::{Unreadable, read_bytes, text_of};
 use crate::format::field_links::links_in_fields;
+use crate::format::folder_kind::FolderKind;
 use crate::format::front_matter::FrontMatter;
 use crate::format::links::links_in_text;
 use crate::format::tags::bracketed_tags;
@@ -53,28 +54,30 @@ pub struct StoredDocument {
     pub is_page: bool,
     /// The tags of its page properties, which only notes of a vault have.
     property_tags: Vec<String>,
+    has_named_paths: bool,
     body_at: usize,
 }
 
 impl StoredDocument {
     /// Parse a file.
-    pub fn parse(path: String, text: String, kind: FolderKind<'_>) -> Self {
+    pub fn parse(path: String, text: String, kind: &FolderKind) -> Self {
         let Document {
             matter,
             front_matter,
             title,
             aliases,
             property_tags,
+            has_named_paths,
             lines,
             ..
-        } = kind.document(&path, &text);
+        } = Document::of_kind(kind, &path, &text);
         let before = lines.iter().take(matter.body_start);
         let body_at = before
             .map(|line| line.len() + 1)
             .sum::<usize>()
             .min(text.len());
         Self {
-            is_page: is_page(&path, &front_matter, kind.is_vault),
+            is_page: is_page(&path, &front_matter, kind.is_vault()),
             path,
             text,
             matter,
@@ -82,6 +85,7 @@ impl StoredDocument {
             title,
             aliases,
             property_tags,
+            has_named_paths,
             body_at,
         }
     }
@@ -118,7 +122,7 @@ impl StoredDocument {
             .0
             .into_iter()
             .map(|link| (link.0, link.3));
-        let in_text = links_in_text(self.body()).into_iter();
+        let in_text = links_in_text(self.body(), self.has_named_paths).into_iter();
         stated.chain(in_text.map(|link| (link.target, link.is_path)))
     }
 
@@ -158,29 +162,6 @@ fn is_page(path: &str, front_matter: &Map<String, Value>, is_vault: bool) -> boo
     is_of_bucket || path.starts_with("pages/")
 }
 
-/// How the files of a folder are read.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FolderKind<'a> {
-    /// Whether the folder is a vault of Obsidian or Logseq.
-    pub is_vault: bool,
-    /// The format of the names of daily notes.
-    pub day_format: Option<&'a DayFormat>,
-}
-
-impl FolderKind<'_> {
-    fn document<'t>(self, path: &'t str, text: &'t str) -> Document<'t> {
-        let document = if self.is_vault {
-            Document::parse_in_vault(path, text, self.day_format)
-        } else {
-            Document::parse(path, text)
-        };
-        match self.day_format {
-            Some(format) => document.with_day_of_name(format),
-            None => document,
-        }
-    }
-}
-
 /// The memories of a folder that a scope sees, in the order of their paths.
 #[derive(Debug, Default)]
 pub struct Documents {
@@ -195,7 +176,7 @@ pub struct Documents {
 
 impl Documents {
     /// Read the files of a listing of a folder.
-    pub fn read(folder: &Path, listing: &Listing, kind: FolderKind<'_>) -> Self {
+    pub fn read(folder: &Path, listing: &Listing, kind: &FolderKind) -> Self {
         let mut paths: Vec<&str> = listing.files.iter().map(|(path, _)| &**path).collect();
         paths.sort_unstable();
         let read = |path: &&str| {
@@ -324,14 +305,14 @@ impl Documents {
 
     /// The edges of the links between the memories, in order. They are those of a store that has read the
     /// files as they are.
-    pub fn edges(&self, kind: FolderKind<'_>) -> Vec<EdgeInput> {
+    pub fn edges(&self, kind: &FolderKind) -> Vec<EdgeInput> {
         let read = parallel::map(&self.files, |file| {
-            let text = if kind.is_vault {
+            let text = if kind.is_vault() {
                 without_marks(&file.text)
             } else {
                 Cow::Borrowed(file.text.as_str())
             };
-            let node = file_node(&kind.document(&file.path, &text), 0).ok()?;
+            let node = file_node(&Document::of_kind(kind, &file.path, &text), 0).ok()?;
             let linked = serde_json::from_value(Value::Object(node.facts)).ok()?;
             Some((file.path.clone(), linked))
         });

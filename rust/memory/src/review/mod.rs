@@ -15,7 +15,7 @@ pub(crate) mod selection;
 
 pub use audit::audit;
 pub use conflict_copies::conflict_copies;
-pub use documents::{Documents, FolderKind, StoredDocument};
+pub use documents::{Documents, StoredDocument};
 pub use fingerprint::Fingerprint;
 pub use lint::lint;
 pub use quotes::{SearchLimits, files_with};

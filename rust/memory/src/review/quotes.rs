@@ -240,10 +240,10 @@ fn within_limits(
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
-    use crate::review::documents::FolderKind;
+    use crate::format::folder_kind::FolderKind;
 
     fn document(path: &str, text: &str) -> StoredDocument {
-        StoredDocument::parse(path.to_owned(), text.to_owned(), FolderKind::default())
+        StoredDocument::parse(path.to_owned(), text.to_owned(), &FolderKind::default())
     }
 
     #[test]

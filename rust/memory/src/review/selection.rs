@@ -169,7 +169,7 @@ impl Occurrences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::review::documents::FolderKind;
+    use crate::format::folder_kind::FolderKind;
 
     #[test]
     fn a_topic_has_words() {
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn the_newest_come_first_and_those_without_a_time_last() {
         let file = |path: &str, text: &str| {
-            StoredDocument::parse(path.to_owned(), text.to_owned(), FolderKind::default())
+            StoredDocument::parse(path.to_owned(), text.to_owned(), &FolderKind::default())
         };
         let documents = Documents::of(vec![
             file("d.md", "slugs"),

@@ -11,7 +11,6 @@ use crate::folder::source::Unreadable;
 use crate::format::chunks::bad_front_matter;
 use crate::format::field_links::{NodeLink, links_in_fields, shown};
 use crate::format::front_matter::number_of;
-use crate::format::links::links_in_text;
 use crate::format::tags::bracketed_tags;
 use crate::skip::Skip;
 use crate::text::{length, trimmed};
@@ -90,7 +89,8 @@ fn links_of(document: &Document<'_>) -> (Vec<NodeLink>, Vec<String>) {
     let (mut links, problems) = links_in_fields(fields.map(|(key, value)| (&**key, value)));
     let (relation, strength) = IN_TEXT;
     links.extend(
-        links_in_text(&document.body)
+        document
+            .links_in_text()
             .into_iter()
             .map(|link| NodeLink(link.target, relation.to_owned(), strength, link.is_path)),
     );

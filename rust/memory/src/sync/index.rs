@@ -4,7 +4,7 @@ use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::sources::SourceFile as Row;
 use serde_json::{Map, Value};
 
-use crate::facts::document::{Document, distinct};
+use crate::facts::document::Document;
 use crate::facts::file::{LINK_MARKS, Memory, facts_of, memory_time};
 use crate::facts::key::DERIVED_FROM;
 use crate::folder::source::{SourceFile, Unreadable};
@@ -15,6 +15,7 @@ use crate::format::page::{self, without_frame};
 use crate::format::tags::inline_tags;
 use crate::skip::{Skip, is_still_read, noted_skips};
 use crate::sync::ledger::Record;
+use crate::text::distinct;
 
 /// The changes of a file in the index, if it has changed.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile as Row;
 use hedgerow_graph::graph::{NodeSync, Store};
 
-use crate::day_format::DayFormat;
 use crate::facts::document::Document;
 use crate::folder::source::text_of;
 use crate::folder::{Listing, Signature};
+use crate::format::folder_kind::FolderKind;
 use crate::format::vault::without_marks;
 use crate::skip::{Skip, printable};
 use crate::sync::file_node::has_time_of_file;
@@ -24,6 +24,11 @@ use crate::sync::store::{StorePart, register_types};
 
 /// Files per batch, which bounds the memory for their paths.
 const PART: usize = 8192;
+static PLAIN: FolderKind = FolderKind {
+    vault: None,
+    day_format: None,
+    title_format: None,
+};
 
 /// An index or a store, and its ledger.
 #[derive(Debug)]
@@ -47,27 +52,15 @@ pub struct Targets<'a> {
 pub struct Folder<'a> {
     /// The path of the folder.
     pub path: &'a Path,
-    /// Whether the folder is a vault of Obsidian or Logseq, whose notes have marks outside their
-    /// text.
-    pub is_vault: bool,
-    /// The formats of the names of daily notes, each for paths with a prefix.
-    pub day_formats: &'a [(String, DayFormat)],
+    /// How the files are read whose paths have a prefix. Each path has one of them.
+    pub kinds: &'a [(String, FolderKind)],
 }
 
 impl Folder<'_> {
-    fn document<'t>(&self, path: &'t str, text: &'t str) -> Document<'t> {
-        let mut formats = self.day_formats.iter();
-        let format = formats.find(|(prefix, _)| path.starts_with(prefix.as_str()));
-        let format = format.map(|(_, format)| format);
-        let document = if self.is_vault {
-            Document::parse_in_vault(path, text, format)
-        } else {
-            Document::parse(path, text)
-        };
-        match format {
-            Some(format) => document.with_day_of_name(format),
-            None => document,
-        }
+    fn kind(&self, path: &str) -> &FolderKind {
+        let mut kinds = self.kinds.iter();
+        let found = kinds.find(|(prefix, _)| path.starts_with(prefix.as_str()));
+        found.map_or(&PLAIN, |(_, kind)| kind)
     }
 }
 
@@ -270,14 +263,17 @@ impl FileUpdate {
             Ok(_) => Ok(String::new()),
             Err(unreadable) => Err(unreadable.clone()),
         };
+        let kind = folder.kind(path);
         let text = text.as_ref().map(|text| {
-            if folder.is_vault {
+            if kind.is_vault() {
                 without_marks(text)
             } else {
                 Cow::Borrowed(text.as_str())
             }
         });
-        let document = text.as_ref().map(|text| folder.document(path, text));
+        let document = text
+            .as_ref()
+            .map(|text| Document::of_kind(kind, path, text));
         let document = document.as_ref().map_err(|unreadable| **unreadable);
         let row = || Row {
             path: reading.path.clone(),
