@@ -9,21 +9,19 @@ from typing import Any
 import pytest
 
 import hedgerow as hr
-from hedgerow import _conversations
-from hedgerow._conversations import (
-    Conversation,
-    Question,
+from hedgerow.evaluation import measure
+from talks import readers
+from talks.measures import (
     QuestionMeasures,
     ask,
     compare,
     measures,
     names_of,
     read,
-    read_conversations,
     summarize,
     write,
 )
-from hedgerow.evaluation import measure
+from talks.readers import Conversation, Question, read_conversations
 
 LOCOMO = {
     "sample_id": "garden",
@@ -186,7 +184,7 @@ def test_a_folder_of_beam(tmp_path: Path, questions: str) -> None:
 
 
 def test_an_array_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_conversations, "_BLOCK", 7)
+    monkeypatch.setattr(readers, "_BLOCK", 7)
     found = found_in(saved(tmp_path / "two.json", [LOCOMO, LOCOMO]))
     assert [len(one.chunks) for one in found] == [4, 4]
     alone = saved(tmp_path / "one.json", REALTALK)
@@ -254,7 +252,7 @@ def test_other_places_without_conversations(tmp_path: Path) -> None:
     ],
 )
 def test_days_of_every_format(text: object, day: str) -> None:
-    assert _conversations._day(text) == day
+    assert readers._day(text) == day
 
 
 def test_measures_of_all_evidence() -> None:
