@@ -290,13 +290,13 @@ ATTACKS: dict[Callable[[Target], Awaitable[int]], int] = {
     checks: 300,
     guesses: 900,
     unread: 900,
-    large_bodies: 8,
     deep_bodies: 8,
     chunks: 50,
     streams: 100,
     broken: 100,
+    large_bodies: 8,
 }
-"""All attacks, with the number of their connections."""
+"""All attacks, with the number of their connections. Bodies of the last one are parsed beyond its end."""
 
 
 @dataclass(frozen=True)
