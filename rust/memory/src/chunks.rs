@@ -9,7 +9,7 @@ use crate::passages::{PASSAGE_LIMIT, Passage, PassageSplitter};
 use crate::skip::Skip;
 use crate::source::{SourceFile, Unreadable};
 use crate::text;
-use crate::turns::{Turns, voice_of_heading};
+use crate::turns::{Turns, are_roles, voice_of_heading};
 
 /// Between the headings in a title, outermost first.
 pub const TITLE_SEPARATOR: &str = " > ";
@@ -67,16 +67,14 @@ pub fn markdown_chunks(
     let turns = Turns::of(&lines);
     let count = sections.len() + passages + turns.len();
     check_repeated(source, front_matter, shared, count)?;
-    let all_headings: Vec<&str> = sections
-        .iter()
-        .filter_map(|section| section.headings.last().map(String::as_str))
-        .collect();
+    let headings = sections.iter().filter_map(|one| one.headings.last());
+    let is_talk = are_roles(headings.map(String::as_str));
     let stated = front_matter.text(&["summary", "description"]);
     let note_title = front_matter.text(&["title"]);
     let mut chunks = Vec::with_capacity(sections.len());
     for section in &sections {
         let title = title_of(section, &note_title, source);
-        let heading = voice_of_heading(&section.headings, &all_headings);
+        let heading = voice_of_heading(&section.headings).filter(|_| is_talk);
         for piece in turns.pieces(&lines, section.start, section.end) {
             for passage in splitter.split(piece.start, piece.end) {
                 let mut summary =
