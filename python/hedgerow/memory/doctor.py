@@ -241,7 +241,7 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check, Check]:
     problems = [*unread(documents), *starmap(Skip, documents.problems())]
     problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
     problems += starmap(Skip, documents.several_successors(micros_of(now())))
-    problems += conflict_copies(documents.paths)
+    problems += conflict_copies(documents.paths, set(documents.paths).__contains__)
     broken = without_attachments(documents.unresolved_links(), derived.source_root)
     return _links(broken), _edges(derived, documents), _files(problems)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import starmap
@@ -122,12 +122,15 @@ def unused_pattern(pattern: str) -> str:
     )
 
 
-def conflict_copies(files: Sequence[str]) -> list[Skip]:
-    """Return the conflict copies of sync programs among files, each with the advice to merge it."""
+def conflict_copies(files: Sequence[str], is_there: Callable[[str], bool]) -> list[Skip]:
+    """Return the conflict copies of sync programs among files, each with the advice to merge it.
+
+    `is_there` says whether the original with a path is there: any other file is no copy.
+    """
     # Each recall asks, and the names of all copies have this word.
     if "conflict" not in "\n".join(files).lower():
         return []
-    return list(starmap(Skip, _conflict_copies(files)))
+    return list(starmap(Skip, _conflict_copies(files, is_there)))
 
 
 CONFLICT = "git_conflict"

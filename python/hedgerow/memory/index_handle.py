@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -110,6 +111,11 @@ class _Done:
     problem: str | None
 
 
+def _is_visible(state: _State, scope: Scope, path: str) -> bool:
+    """Whether a memory of the scope has a path."""
+    return path in state.columns.paths_in(state.index, scope.ids, scope.shared)
+
+
 _DEFAULTS = [
     (one.name, one.default) for one in fields(RecallOptions) if one.name not in {"query", "sync"}
 ]
@@ -197,7 +203,7 @@ class OpenedIndex:
                 raise
             self._rebuild(Derived.of(config), error, file, sync=sync)
             return self.recall(config, request, scope, is_repeat=True)
-        found = self._found(config, request, scope, done, unreadable)
+        found = self._found(state, request, scope, done, unreadable)
         return found, [Evidence(*one) for one in done.evidence]
 
     def _search(
@@ -279,14 +285,14 @@ class OpenedIndex:
 
     def _found(
         self,
-        config: Config,
+        state: _State,
         request: RecallRequest | ContextRequest,
         scope: Scope,
         done: _Done,
         unreadable: list[Skip],
     ) -> Recall:
         """Return the result of a recall from the answer of the engine."""
-        answer = done.answer
+        answer, config = done.answer, state.config
         is_explained = isinstance(request, RecallRequest) and request.explain
         trace: Trace | None = answer.trace if is_explained or not done.is_plain else None
         how = "keywords" if done.is_plain or trace is None else recalling.how_found(trace)
@@ -297,7 +303,7 @@ class OpenedIndex:
             notices.append(done.problem)
         notices += done.divided
         files = [one.file for one in results]
-        notices += map(str, conflict_copies(files))
+        notices += map(str, conflict_copies(files, partial(_is_visible, state, scope)))
         if unreadable:
             filtered, whole = bool(done.wanted), not scope
             notices += notices_of(unreadable, files, filtered=filtered, whole=whole)

@@ -52,7 +52,7 @@ from .names import (
     pattern_of,
     repository_of,
 )
-from .process import without_source
+from .process import is_empty_page, without_source
 from .results import ForgetResult
 from .sync import sync, write_manifest
 
@@ -419,7 +419,7 @@ def forget(
             with open_store_to_write(derived) as store:
                 store._purge([file])  # noqa: SLF001 - of the same package
     try:
-        rewritten = _rewritten_pages(without, file)
+        rewritten, emptied = _rewritten_pages(without, file)
         others = read_documents(derived.source_root, without.rules)
         quoting, traces = others.quotes_and_traces(file, text, OWN_FIELDS)
         removed = _purged(without, traces)
@@ -445,6 +445,7 @@ def forget(
         tuple(named_by),
         removed,
         tuple(_seen(rewritten, visible)),
+        tuple(_seen(emptied, visible)),
         tuple(_seen(quoting, visible)),
         tuple(found),
         (*unread, *_out_of_reach(derived, imported)),
@@ -465,19 +466,26 @@ def _out_of_reach(derived: Derived, imported: object) -> Iterator[str]:
     yield "backups, synced copies, and what other processes have in memory"
 
 
-def _rewritten_pages(derived: Derived, file: str) -> list[str]:
-    """Remove the lines of pages that quote a file; returns the pages that were changed."""
-    changed = []
+def _rewritten_pages(derived: Derived, file: str) -> tuple[list[str], list[str]]:
+    """Remove the lines of pages that quote a file, and the pages of which nothing is left.
+
+    Returns the pages that were changed, and those that were removed.
+    """
+    changed, removed = [], []
     for page in read_documents(derived.source_root, derived.rules).pages:
         path = derived.source_root / page
         data = read_regular(path)
         new = without_source(decode(data), file)
         if new is not None:
             mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+            is_empty = is_empty_page(new, page)
             with locked(derived.lock):
-                update(path, mark + new.encode(), expected=data, root=derived.source_root)
-            changed.append(page)
-    return changed
+                if is_empty and read_regular(path) == data:
+                    remove(path)
+                else:
+                    update(path, mark + new.encode(), expected=data, root=derived.source_root)
+            (removed if is_empty else changed).append(page)
+    return changed, removed
 
 
 def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:

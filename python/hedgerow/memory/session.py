@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property, partial
 from itertools import starmap
 from pathlib import Path
 from types import MappingProxyType
@@ -224,10 +224,11 @@ class Session:
         state = self.nodes()
         visible = self.visible(scope)
         names, holds = state.names(visible), self._holding(ended=ended)
+        pages = cache(partial(self.passing, RecallFilter(frozenset({"page"}))))
 
         skips = unread_files(state.ledger) if visible is None else ()
         unread = {one.path: one.reason for one in skips}
-        return [key_of(names, key, holds, unread) for key in keys]
+        return [key_of(names, key, holds, lambda path: path in pages(), unread) for key in keys]
 
     def _holding(self, *, ended: bool) -> Callable[[str], bool]:
         """Return a predicate: whether a memory holds now, or with `ended` no longer does."""
@@ -261,18 +262,24 @@ def key_of(
     names: _Names,
     name: str,
     prefers: Callable[[str], bool] = lambda _: True,
+    is_page: Callable[[str], bool] = lambda _: False,
     unread: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
-    `names` are those of the files that count. Of several files the only one that `prefers` is true of
-    counts. Raises InvalidInputError if there is no such file (`unknown_node`), or still more than one
+    `names` are those of the files that count. If only pages have the name, files with that title count too. Of
+    several files the only one that is no page counts, then the only one that `prefers` is true of. Raises InvalidInputError if there is no such file (`unknown_node`), or still more than one
     (`ambiguous_node`). The error names the reason for one of the `unread` paths.
     """
-    found = names.candidates(checked_text(name, "key"))
-    if not found and name.strip().startswith("[[") and name.strip().endswith("]]"):
-        found = names.candidates(name.strip()[2:-2].partition("|")[0])
+    key = checked_text(name, "key")
+    found = names.candidates(key)
+    if not found and key.strip().startswith("[[") and key.strip().endswith("]]"):
+        key = key.strip()[2:-2].partition("|")[0]
+        found = names.candidates(key)
+    if found != [key] and all(map(is_page, found)):
+        found = sorted({*found, *names.by_title(key)})
     if len(found) > 1:
+        found = [one for one in found if not is_page(one)] or found
         found = [one for one in found if prefers(one)] or found
     if len(found) == 1:
         return found[0]

@@ -312,11 +312,25 @@ fn reporting<T: Send>(
 /// The number of a file that cannot be read, and the reason.
 type Unread = (usize, String);
 
-/// Return the conflict copies of sync programs among the files of a root, in the given order.
+/// Return the conflict copies of sync programs among files, in the given order. `is_there` says whether the original
+/// with a path is there.
 #[pyfunction]
-pub fn _conflict_copies(paths: Vec<Text>) -> Vec<SkipTuple> {
+pub fn _conflict_copies(paths: Vec<Text>, is_there: &Bound<'_, PyAny>) -> PyResult<Vec<SkipTuple>> {
     let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
-    conflict_copies(&paths).iter().map(tuple_of).collect()
+    let mut raised = None;
+    let found = conflict_copies(&paths, |path| {
+        let answer = is_there
+            .call1((path,))
+            .and_then(|answer| answer.is_truthy());
+        answer.unwrap_or_else(|error| {
+            raised = Some(error);
+            false
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => Ok(found.iter().map(tuple_of).collect()),
+    }
 }
 
 /// Return the numbers of the files that have any of the texts, of those that cannot be read, with the reason, and of those

@@ -450,6 +450,13 @@ pub fn _level_two_sections(text: &str) -> PyResult<Vec<(String, String)>> {
     read(|| format::level_two_sections(text))
 }
 
+/// Return a text in which each level-2 heading with one of the names, in any form, is written `## Name`.
+#[pyfunction]
+pub fn _with_section_names(text: &str, names: Vec<String>) -> PyResult<String> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    read(|| format::with_section_names(text, &names))
+}
+
 /// Return the text of the first level-1 heading, or an empty text.
 #[pyfunction]
 pub fn _first_heading(text: &str) -> &str {

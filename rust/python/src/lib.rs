@@ -203,6 +203,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_links_in_text, module)?,
         wrap_pyfunction!(ingest::_link_positions, module)?,
         wrap_pyfunction!(ingest::_level_two_sections, module)?,
+        wrap_pyfunction!(ingest::_with_section_names, module)?,
         wrap_pyfunction!(ingest::_first_heading, module)?,
         wrap_pyfunction!(front_matter_values::_links_in_fields, module)?,
         wrap_pyfunction!(front_matter_values::_parse_time, module)?,

@@ -42,7 +42,12 @@ impl PyNames {
 
     /// The files that a name from the top folder may mean.
     fn candidates(&self, name: Text) -> Vec<&str> {
-        self.0.meant(&name)
+        self.0.candidates(&name, false, "")
+    }
+
+    /// The files with a title or an alias, in the order of their paths.
+    fn by_title(&self, name: Text) -> Vec<&str> {
+        self.0.by_title(&name)
     }
 
     /// The file that was probably meant; None if no name is near.

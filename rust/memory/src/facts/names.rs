@@ -233,21 +233,6 @@ impl Names {
         }
     }
 
-    /// The files that a name given by a user may mean, as in `candidates`. If only pages have the name, the files
-    /// with that title or alias are among them: a page about a memory gets the memory's title as its name.
-    pub fn meant(&self, name: &str) -> Vec<&str> {
-        if let Some(found) = self.by_path(name, false, "") {
-            return vec![found];
-        }
-        let mut found = self.by_name(name);
-        if found.iter().all(|path| bucket(path, None) == "page") {
-            found.extend(self.by_title(name));
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-
     /// The file with the path, the name, the title or the alias nearest to a name, as in `suggest::nearest`; None
     /// if none is near.
     pub fn nearest(&self, name: &str) -> Option<&str> {
@@ -293,7 +278,8 @@ impl Names {
         named
     }
 
-    fn by_title(&self, name: &str) -> Vec<&str> {
+    /// The files with a title or an alias, in the order of their paths.
+    pub fn by_title(&self, name: &str) -> Vec<&str> {
         let title = title_key(name);
         self.files_under(|table| table.by_title.get(&title))
     }
@@ -450,16 +436,19 @@ mod tests {
     }
 
     #[test]
-    fn a_user_may_mean_the_title_of_a_memory_by_the_name_of_a_page() {
+    fn the_name_of_a_file_precedes_a_title() {
         let names = names(&[
             ("a/keys.md", "Vault"),
             ("pages/vault.md", "vault"),
             ("a/hedge.md", "Hedge"),
             ("b/old.md", "Hedge"),
         ]);
-        assert_eq!(names.meant("hedge"), ["a/hedge.md"]);
-        assert_eq!(names.meant("Vault"), ["a/keys.md", "pages/vault.md"]);
-        assert_eq!(names.meant("pages/vault"), ["pages/vault.md"]);
+        assert_eq!(names.candidates("hedge", false, ""), ["a/hedge.md"]);
+        assert_eq!(names.by_title("hedge"), ["a/hedge.md", "b/old.md"]);
+        assert_eq!(
+            names.candidates("pages/vault", false, ""),
+            ["pages/vault.md"]
+        );
         assert_eq!(names.find("Vault", false, "x.md"), Some("pages/vault.md"));
     }
 

@@ -7,7 +7,7 @@ use crate::folder::source::{SourceFile, Unreadable};
 use crate::format::front_matter::{FrontMatter, fields_length};
 use crate::format::markdown::{MarkdownDocument, Section};
 use crate::format::passages::{PASSAGE_LIMIT, Passage, PassageSplitter};
-use crate::format::turns::{Turns, voice_of_heading};
+use crate::format::turns::{Turns, are_roles, voice_of_heading};
 use crate::skip::Skip;
 use crate::text;
 
@@ -67,16 +67,14 @@ pub fn markdown_chunks(
     let turns = Turns::of(&lines);
     let count = sections.len() + passages + turns.len();
     check_repeated(source, front_matter, shared, count)?;
-    let all_headings: Vec<&str> = sections
-        .iter()
-        .filter_map(|section| section.headings.last().map(String::as_str))
-        .collect();
+    let headings = sections.iter().filter_map(|one| one.headings.last());
+    let is_talk = are_roles(headings.map(String::as_str));
     let stated = front_matter.text(&["summary", "description"]);
     let note_title = front_matter.text(&["title"]);
     let mut chunks = Vec::with_capacity(sections.len());
     for section in &sections {
         let title = title_of(section, &note_title, source);
-        let heading = voice_of_heading(&section.headings, &all_headings);
+        let heading = voice_of_heading(&section.headings).filter(|_| is_talk);
         for piece in turns.pieces(&lines, section.start, section.end) {
             for passage in splitter.split(piece.start, piece.end) {
                 let mut summary =

@@ -26,6 +26,6 @@ pub use markdown::structures;
 pub use page::FRAME;
 pub use passages::{PASSAGE_LIMIT, first_sentence, shorten};
 pub use readers::{FileChunks, read_chunks};
-pub use sections::{first_heading, level_two_sections};
+pub use sections::{first_heading, level_two_sections, with_section_names};
 pub use tags::inline_tags;
 pub use vault::page_properties;

@@ -137,12 +137,20 @@ impl Turns {
     }
 }
 
-/// The voice of a section under a heading that is a role, such as `## User`, if there are headings of the
-/// user and of an assistant.
-pub fn voice_of_heading(headings: &[String], all: &[&str]) -> Option<Voice> {
-    let has = |role: &str| all.iter().any(|heading| role_of(heading) == Some(role));
+/// Whether headings are those of a conversation: the user and an assistant are among them.
+pub fn are_roles<'h>(headings: impl Iterator<Item = &'h str>) -> bool {
+    let (mut has_user, mut has_assistant) = (false, false);
+    for role in headings.filter_map(role_of) {
+        has_user |= role == "user";
+        has_assistant |= role == "assistant";
+    }
+    has_user && has_assistant
+}
+
+/// The voice of a section of a conversation under a heading that is a role, such as `## User`.
+pub fn voice_of_heading(headings: &[String]) -> Option<Voice> {
     let voice = headings.last().map(|heading| Voice::of(heading))?;
-    (voice.role.is_some() && has("user") && has("assistant")).then_some(voice)
+    voice.role.is_some().then_some(voice)
 }
 
 /// A line with the name that it begins with, and the number of words after that.
@@ -273,7 +281,9 @@ mod tests {
     #[test]
     fn headings_of_roles_are_voices() {
         let of = |heading: &str, all: &[&str]| {
-            voice_of_heading(&["Chat".to_owned(), heading.to_owned()], all)
+            let voice = voice_of_heading(&["Chat".to_owned(), heading.to_owned()]);
+            voice
+                .filter(|_| are_roles(all.iter().copied()))
                 .and_then(|voice| voice.role)
         };
         assert_eq!(of("User", &["Chat", "User", "ChatGPT"]), Some("user"));

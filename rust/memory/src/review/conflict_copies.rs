@@ -1,6 +1,5 @@
 //! Conflict copies: second versions of a file, which programs that synchronize folders keep beside it.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -10,7 +9,7 @@ use crate::skip::Skip;
 /// The names of copies, each before `.md`, with the name of the original as the first group.
 ///
 /// `OneDrive` and iCloud append the name of the machine or a number, as people do: their copies cannot be told apart.
-const NAMES: [&str; 4] = [
+const NAMES: [&str; 5] = [
     // Syncthing. The id of the device is missing in copies of old versions.
     r"^(.+)\.sync-conflict-\d{8}-\d{6}(?:-[A-Z2-7]{7})?$",
     // Dropbox, Nextcloud, ownCloud and Obsidian Sync. Dropbox numbers several copies of one day.
@@ -19,19 +18,18 @@ const NAMES: [&str; 4] = [
     r"^(.+)_conflict-(?:[^-]+-)?\d{8}-\d{6}$",
     // Seafile.
     r"^(.+) \(SFConflict [^()]*\d{4}(?:-\d{2}){5}\)$",
+    // Any.
+    r"(?i)^(.+) \(conflict(?: \d+)?\)$",
 ];
-/// The name of a copy only if the original is there, because a title may end so.
-const UNDATED: &str = r"(?i)^(.+) \(conflict(?: \d+)?\)$";
 
 static COPY: LazyLock<Vec<Regex>> =
     LazyLock::new(|| NAMES.iter().flat_map(|name| Regex::new(name)).collect());
-static UNDATED_COPY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(UNDATED).ok());
 
-/// The conflict copies among the files of a root, in the given order.
-pub fn conflict_copies(paths: &[&str]) -> Vec<Skip> {
-    let all: HashSet<&str> = paths.iter().copied().collect();
+/// The conflict copies among the files of a root, in the given order. A file whose original is not there any more
+/// is none.
+pub fn conflict_copies(paths: &[&str], mut is_there: impl FnMut(&str) -> bool) -> Vec<Skip> {
     let skip = |path: &&str| {
-        let original = original(path, &all)?;
+        let original = original(path).filter(|original| is_there(original))?;
         let reason = format!(
             "a sync program kept it as another version of {original}: put what is missing into {original}, and delete the copy"
         );
@@ -41,18 +39,14 @@ pub fn conflict_copies(paths: &[&str]) -> Vec<Skip> {
 }
 
 /// The path of the file that a path is a conflict copy of.
-fn original(path: &str, all: &HashSet<&str>) -> Option<String> {
+fn original(path: &str) -> Option<String> {
     let (folder, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
     let (stem, suffix) = name.split_at(name.rfind('.')?);
     let of = |pattern: &Regex| {
         let stem = pattern.captures(stem)?.get(1)?.as_str();
         Some(format!("{folder}{stem}{suffix}"))
     };
-    if let Some(original) = COPY.iter().find_map(of) {
-        return Some(original);
-    }
-    let original = UNDATED_COPY.as_ref().and_then(of)?;
-    all.contains(original.as_str()).then_some(original)
+    COPY.iter().find_map(of)
 }
 
 #[cfg(test)]
@@ -80,9 +74,13 @@ mod tests {
                 "note (SFConflict ana@example.org 2026-11-02-10-10-10).md",
                 "note.md",
             ),
+            ("a/note (conflict).md", "a/note.md"),
+            ("a/note (Conflict 2).md", "a/note.md"),
         ] {
-            let found = conflict_copies(&[copy]);
+            assert_eq!(conflict_copies(&[copy], |_| false), [], "{copy}");
+            let found = conflict_copies(&[copy], |path| path == original);
             assert_eq!(found.len(), 1, "{copy}");
+            assert_eq!((&*found[0].path, &*found[0].code), (copy, "conflict_copy"));
             assert!(
                 found[0].reason.contains(&format!("version of {original}:")),
                 "{found:?}"
@@ -97,7 +95,6 @@ mod tests {
             "note (1).md",
             "note 2.md",
             "note-LAPTOP.md",
-            "note (conflict).md",
             "conflict.md",
             "the conflicted copy 2026-11-02.md",
             "How to solve a sync-conflict-20261102.md",
@@ -106,16 +103,7 @@ mod tests {
             "note",
             "",
         ] {
-            assert_eq!(conflict_copies(&[path, "other/note.md"]), [], "{path}");
-        }
-    }
-
-    #[test]
-    fn a_name_without_a_date_is_a_copy_if_the_original_is_there() {
-        for copy in ["a/note (conflict).md", "a/note (Conflict 2).md"] {
-            let found = conflict_copies(&[copy, "a/note.md"]);
-            assert_eq!(found.len(), 1, "{copy}");
-            assert_eq!((&*found[0].path, &*found[0].code), (copy, "conflict_copy"));
+            assert_eq!(conflict_copies(&[path], |_| true), [], "{path}");
         }
     }
 }

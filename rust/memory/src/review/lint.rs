@@ -139,13 +139,11 @@ fn copies_of_sync_programs(
     documents: &Documents,
     findings: &mut Vec<Finding>,
 ) {
-    let all: Vec<&str> = documents.files.iter().map(|one| &*one.path).collect();
-    let chosen: HashSet<&str> = chosen.iter().map(|one| &*one.path).collect();
-    for skip in conflict_copies(&all) {
-        if chosen.contains(&*skip.path) {
-            let said = format!(": {}", skip.reason);
-            findings.push(Finding::new("conflict-copy", &skip.path, said));
-        }
+    let all: HashSet<&str> = documents.files.iter().map(|one| &*one.path).collect();
+    let chosen: Vec<&str> = chosen.iter().map(|one| &*one.path).collect();
+    for skip in conflict_copies(&chosen, |path| all.contains(path)) {
+        let said = format!(": {}", skip.reason);
+        findings.push(Finding::new("conflict-copy", &skip.path, said));
     }
 }
 
