@@ -358,7 +358,12 @@ def _add_own_routes(
         summary="Counts for Prometheus",
         response_class=PlainTextResponse,
     )
-    async def metrics_text() -> Response:
+    async def metrics_text(request: Request) -> Response:
+        if request.scope["grant"].scope:
+            raise Problem(
+                "incompatible_options",
+                "the counts are about the requests of all users; use a token without a scope",
+            )
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
     @app.get("/healthz", tags=["server"], summary="Answer, if the process does", **answers(State))

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +21,6 @@ from hedgerow._engine import (
     _is_linked,
     _is_replaced,
     _Listing,
-    _Names,
     _Nodes,
     _Watch,
 )
@@ -76,10 +74,6 @@ class NodeState:
     def unread(self) -> list[Skip]:
         """Return the files that could not be read, each with the reason."""
         return [skip for skip in self.ledger.skips if skip.code not in CODES]
-
-    def names(self, visible: AbstractSet[str] | None = None) -> _Names:
-        """Return what names of files mean, of all or of those that are `visible`."""
-        return self.nodes.names if visible is None else self.nodes.names_within(visible)
 
 
 T = TypeVar("T", Index, Store)

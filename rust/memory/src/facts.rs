@@ -49,6 +49,8 @@ pub mod key {
     pub const TAGS: &str = "tags";
     /// The fact that the front matter names a session.
     pub const SESSION: &str = "session";
+    /// Whether Latin words of the text have stems.
+    pub const INFLECTED: &str = "inflected";
     /// The field and the fact with the names of the writers.
     pub const WRITTEN_BY: &str = "written_by";
     /// The fact with the memory strength.
@@ -273,6 +275,8 @@ pub struct FileFacts {
     pub writers: Vec<String>,
     /// Whether its front matter names a session.
     pub has_session: bool,
+    /// Whether Latin words of its text have stems.
+    pub is_inflected: bool,
     /// The memory strength.
     pub strength: f64,
     /// The values of the front matter in lower case.
@@ -329,6 +333,7 @@ impl FileFacts {
             tags: list(key::TAGS),
             writers: list(key::WRITTEN_BY),
             has_session: is_set(key::SESSION),
+            is_inflected: is_set(key::INFLECTED),
             strength: facts
                 .get(key::STRENGTH)
                 .and_then(Value::as_f64)

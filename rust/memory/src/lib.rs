@@ -39,6 +39,7 @@ pub mod root_store;
 pub mod root_sync;
 pub mod rules;
 pub mod scope;
+pub mod scoped_index;
 pub mod score;
 pub mod secrets;
 pub mod sections;

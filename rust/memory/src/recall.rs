@@ -18,6 +18,7 @@ use crate::columns::{ColumnCache, FileColumns, LeftOut, RecallFilter, SelectedRo
 use crate::evidence::{Evidence, evidence};
 use crate::facts::FileFacts;
 use crate::marks::{Validity, several_successors};
+use crate::scope::Visibility;
 use crate::score::{
     ScoreParts, ScoredQuery, provenance, recency_weight, rounded, temporal_relevance,
 };
@@ -44,6 +45,8 @@ pub struct RecallRequest<'a> {
     pub query: &'a str,
     /// The most results.
     pub limit: usize,
+    /// The memories that the caller may see.
+    pub visible: &'a Visibility,
     /// The filter of the memories.
     pub filter: &'a RecallFilter,
     /// The value of each bucket at the given depth.
@@ -122,7 +125,9 @@ pub fn recall(
         slugs: false,
     };
     index.session(needs, |session| {
-        let columns = FileColumns::current(cache, session)?;
+        let columns = FileColumns::current(cache, session, request.visible)?;
+        let visible = columns.session(session)?;
+        let session = visible.as_ref().unwrap_or(session);
         let selected = columns.select(request.filter);
         let left_out = count_left_out(session, &columns, setup, request, &selected)?;
         let within;
@@ -167,10 +172,14 @@ pub fn recall(
     })
 }
 
-/// The columns of the files of an index.
-pub fn columns(index: &Index, cache: &ColumnCache) -> Result<Arc<FileColumns>> {
+/// The columns of the visible files of an index.
+pub fn columns(
+    index: &Index,
+    cache: &ColumnCache,
+    visible: &Visibility,
+) -> Result<Arc<FileColumns>> {
     index.session(Needs::default(), |session| {
-        FileColumns::current(cache, session)
+        FileColumns::current(cache, session, visible)
     })
 }
 
@@ -317,7 +326,8 @@ impl Scoring<'_> {
         for result in results {
             let number = self.columns.number_of(&result.texts.path);
             if let Some(number) = number {
-                result.validity = self.columns.validity(number, self.request.filter);
+                let RecallFilter { at, was_known, .. } = *self.request.filter;
+                result.validity = self.columns.validity_at(number, at, was_known);
             }
         }
     }

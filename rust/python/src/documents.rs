@@ -15,7 +15,6 @@ use hedgerow_memory::documents::quotes::{SearchLimits, files_with};
 use hedgerow_memory::documents::selection::{Selection, topic_words};
 use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
 use hedgerow_memory::fingerprint::Fingerprint;
-use hedgerow_memory::scope::Scope;
 use hedgerow_memory::skip::why_unreadable;
 use hedgerow_memory::{duplicates, secrets};
 use pyo3::prelude::*;
@@ -23,8 +22,8 @@ use pyo3::types::PyTuple;
 
 use crate::errors;
 use crate::folder::{PyListing, SkipTuple, tuple_of};
-use crate::marks::{PyMarks, validity};
 use crate::text::Text;
+use crate::view::{PyView, validity, visibility};
 
 /// The least time between two calls of `progress`.
 const PROGRESS: Duration = Duration::from_millis(100);
@@ -50,7 +49,7 @@ type EdgeTuple = (String, String, String, f64);
 /// A memory and its validity.
 type Ended<'d, 'py> = (&'d str, Option<Bound<'py, PyTuple>>);
 
-/// The memories of a folder that a scope sees, read at once, in the order of their paths.
+/// The visible memories of a folder, read at once, in the order of their paths.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Documents")]
 pub struct PyDocuments {
     documents: Documents,
@@ -73,12 +72,12 @@ impl PyDocuments {
     ) -> PyResult<Self> {
         let listing = &listing.get().0;
         let day_format = day_format.and_then(|format| DayFormat::parse(&format).ok());
-        let scope = Scope::new(scope.map(|id| id.map(|id| id.to_string())));
+        let visible = visibility(scope, shared);
         let kind = FolderKind {
             is_vault,
             day_format: day_format.as_ref(),
         };
-        let read = || Ok(Documents::read(&folder, listing, kind).within(scope, shared));
+        let read = || Ok(Documents::read(&folder, listing, kind).within(&visible));
         let documents = errors::call_detached(py, read)?;
         Ok(Self {
             documents,
@@ -255,10 +254,10 @@ impl PyDocuments {
         Ok((chosen.sources, ended.collect::<PyResult<_>>()?))
     }
 
-    /// The marks of the memories.
-    fn marks(&self, py: Python<'_>) -> PyResult<PyMarks> {
+    /// The view of the memories, with their marks.
+    fn view(&self, py: Python<'_>) -> PyResult<PyView> {
         let columns = errors::call_detached(py, || Ok(Arc::clone(self.documents.columns())))?;
-        Ok(PyMarks::of(columns))
+        Ok(PyView(columns))
     }
 
     /// Return the text of a memory; None without it.

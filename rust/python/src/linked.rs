@@ -74,9 +74,9 @@ impl PyNodes {
         PyNames(Arc::clone(self.0.names()))
     }
 
-    /// Return the names of the visible files alone.
-    fn names_within(&self, visible: HashSet<String>) -> PyNames {
-        PyNames(Arc::new(self.0.names_within(&visible)))
+    /// Return the nodes of the visible files, as if there were no others.
+    fn within(&self, py: Python<'_>, visible: HashSet<String>) -> PyResult<Self> {
+        errors::call_detached(py, || Ok(self.0.within(&visible))).map(Self)
     }
 
     /// Return the names after a file moves to another path.
@@ -110,12 +110,11 @@ impl PyNodes {
         errors::call_detached(py, || Ok(self.0.linking_to(&file)))
     }
 
-    /// The edges (source, target, relation, strength) between the visible files, or between all, in order, and the
-    /// links (file, target) that lead to none of them.
-    #[pyo3(signature = (visible=None))]
-    fn edges(&self, py: Python<'_>, visible: Option<HashSet<String>>) -> PyResult<EdgesTuple> {
+    /// The edges (source, target, relation, strength) between the files, in order, and the links (file, target) that
+    /// lead to none of them.
+    fn edges(&self, py: Python<'_>) -> PyResult<EdgesTuple> {
         errors::call_detached(py, || {
-            let (edges, missing) = self.0.edges_within(visible.as_ref());
+            let (edges, missing) = self.0.edges(None);
             let tuple =
                 |((source, target, relation), strength)| (source, target, relation, strength);
             Ok((edges.into_iter().map(tuple).collect(), missing))

@@ -1,28 +1,93 @@
-//! The validity of a root's memories, by their marks.
+//! The memories that a session may see, and everything derived from them: what holds, types, and searches for a text.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hedgerow_engine::calendar::Time;
-use hedgerow_memory::columns::FileColumns;
-use hedgerow_memory::facts::FileFacts;
+use hedgerow_memory::columns::{FileColumns, RecallFilter};
+use hedgerow_memory::grep::{Pattern, grep};
 use hedgerow_memory::marks::{Validity, Why};
+use hedgerow_memory::scope::{Scope, Visibility};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use crate::errors;
+use crate::folder::{SkipTuple, tuple_of};
+use crate::recall::texts;
 use crate::text::Text;
 
-/// The memories of a root that hold at a time, and the reasons of the others.
-#[pyclass(frozen, module = "hedgerow._engine", name = "_Marks")]
-pub struct PyMarks(Arc<FileColumns>);
+/// The file, the number and the text of a line, and the lines before and after it.
+type LineTuple = (String, usize, String, Vec<String>, Vec<String>);
 
-impl PyMarks {
-    pub fn of(columns: Arc<FileColumns>) -> Self {
-        Self(columns)
-    }
-}
+/// The visible memories of a root in one state, as if there were no others.
+#[pyclass(frozen, module = "hedgerow._engine", name = "_View")]
+pub struct PyView(pub Arc<FileColumns>);
 
 #[pymethods]
-impl PyMarks {
+impl PyView {
+    /// The paths of the files, in their order.
+    #[getter]
+    fn paths(&self) -> Vec<&str> {
+        self.0.paths().collect()
+    }
+
+    /// The words of the types of the files, each once.
+    #[getter]
+    fn types(&self) -> Vec<&str> {
+        self.0.types().into_iter().collect()
+    }
+
+    /// The buckets of the files, each once.
+    #[getter]
+    fn buckets(&self) -> Vec<&str> {
+        self.0.buckets()
+    }
+
+    /// The paths of the files that have one of `types`, all `tags` and one of `writers`.
+    #[pyo3(signature = (*, types, tags, writers))]
+    fn paths_passing(&self, types: Vec<Text>, tags: Vec<Text>, writers: Vec<Text>) -> Vec<&str> {
+        self.0.paths_passing(&RecallFilter {
+            types: texts(types),
+            tags: texts(tags),
+            writers: texts(writers),
+            ..RecallFilter::default()
+        })
+    }
+
+    /// Search the files below `folder` that have one of `types` and all `tags`.
+    ///
+    /// Returns the first `limit` lines that match, each as file, line, text, lines before and after; how
+    /// many match, in how many files; and the files that could not be read.
+    #[allow(clippy::too_many_arguments, reason = "as many as a grep has")]
+    #[pyo3(signature = (folder, pattern, *, regex, ignore_case, types, tags, limit, context))]
+    fn grep(
+        &self,
+        py: Python<'_>,
+        folder: PathBuf,
+        pattern: Text,
+        regex: bool,
+        ignore_case: bool,
+        types: Vec<Text>,
+        tags: Vec<Text>,
+        limit: usize,
+        context: usize,
+    ) -> PyResult<(Vec<LineTuple>, usize, usize, Vec<SkipTuple>)> {
+        let filter = RecallFilter {
+            types: texts(types),
+            tags: texts(tags),
+            ..RecallFilter::default()
+        };
+        let found = errors::call_detached(py, || {
+            let pattern = Pattern::new(&pattern, regex, ignore_case)?;
+            let files = self.0.paths_passing(&filter);
+            grep(&folder, files, &pattern, limit, context)
+        })?;
+        let lines = found.lines.into_iter();
+        let lines = lines.map(|one| (one.file, one.line, one.text, one.before, one.after));
+        let skips = found.skips.iter().map(tuple_of).collect();
+        Ok((lines.collect(), found.count, found.files, skips))
+    }
+
     /// The validity of a memory at a time, in microseconds since 1970; None if it holds without a mark.
     ///
     /// With `was_known`, a memory without `valid_from` holds from its own time on.
@@ -62,25 +127,19 @@ impl PyMarks {
             .filter_map(|(old, new)| Some((self.path(*old)?, self.path(*new)?)))
             .collect()
     }
-
-    /// The user, the agent and the session that a memory states.
-    fn scope(&self, path: Text) -> [Option<&str>; 3] {
-        match self.facts(&path) {
-            Some(facts) => facts.scope.ids(),
-            None => [None; 3],
-        }
-    }
 }
 
-impl PyMarks {
-    fn facts(&self, path: &str) -> Option<&FileFacts> {
-        self.0.file(self.0.number_of(path)?)
-    }
-
+impl PyView {
     fn path(&self, number: usize) -> Option<&str> {
         let file = self.0.file(u32::try_from(number).ok()?)?;
         Some(&file.path)
     }
+}
+
+/// The memories of a scope as Python has it: the user, the agent and the session.
+pub fn visibility(ids: [Option<Text>; 3], shared: bool) -> Visibility {
+    let scope = Scope::new(ids.map(|id| id.map(|id| id.to_string())));
+    Visibility { scope, shared }
 }
 
 /// A validity as the arguments of `Validity`, with times as ISO texts. None if it holds without a mark.

@@ -30,7 +30,7 @@ use crate::names::{FileTitles, Names, bucket, stated_type};
 use crate::nodes::Nodes;
 use crate::parallel;
 use crate::root_index::links_of;
-use crate::scope::Scope;
+use crate::scope::{Scope, Visibility};
 use crate::skip::Skip;
 use crate::source::{Unreadable, read_bytes, text_of};
 use crate::tags::bracketed_tags;
@@ -190,7 +190,7 @@ impl FolderKind<'_> {
     }
 }
 
-/// The memories of a folder that a scope sees, in the order of their paths.
+/// The visible memories of a folder, in the order of their paths.
 #[derive(Debug, Default)]
 pub struct Documents {
     /// The memories.
@@ -198,8 +198,6 @@ pub struct Documents {
     /// The files and folders that could not be read.
     pub skips: Vec<Skip>,
     columns: OnceLock<Arc<FileColumns>>,
-    /// The scope, and whether memories of no scope are seen too.
-    seen: (Scope, bool),
 }
 
 impl Documents {
@@ -234,42 +232,17 @@ impl Documents {
         }
     }
 
-    /// Keep the memories of a scope; with `shared`, also those of no scope.
-    ///
-    /// The marks remain those of all memories, since any of them may supersede one of the scope. Only memories of
-    /// the scope are named.
+    /// Keep the visible memories alone. The scope of a file that cannot be read is unknown, so within a scope
+    /// no such file is named.
     #[must_use]
-    pub fn within(mut self, scope: Scope, shared: bool) -> Self {
-        if scope.is_empty() {
+    pub fn within(mut self, visible: &Visibility) -> Self {
+        if visible.is_whole() {
             return self;
         }
-        self.columns();
-        self.seen = (scope, shared);
-        let mut files = std::mem::take(&mut self.files);
-        files.retain(|file| self.sees(&Scope::stated(&file.front_matter)));
-        self.files = files;
+        self.skips.clear();
+        self.files
+            .retain(|file| visible.sees(&Scope::stated(&file.front_matter)));
         self
-    }
-
-    fn sees(&self, stated: &Scope) -> bool {
-        let (scope, shared) = &self.seen;
-        scope.is_empty() || scope.has(stated) || (*shared && stated.is_empty())
-    }
-
-    /// Whether a memory may be named: one of the scope.
-    fn is_named(&self, path: &str) -> bool {
-        let number = self.columns().number_of(path);
-        match number.and_then(|number| self.columns().file(number)) {
-            Some(file) => self.sees(&file.scope),
-            None => self.sees(&Scope::default()),
-        }
-    }
-
-    /// The memories of the scope that supersede one.
-    fn superseding(&self, number: u32) -> Vec<&str> {
-        let mut news = self.columns().marks().superseding(number as usize);
-        news.retain(|new| self.is_named(new));
-        news
     }
 
     /// The columns of the memories, which say what holds.
@@ -296,15 +269,12 @@ impl Documents {
         number.is_none_or(|number| self.columns().holds(number, at))
     }
 
-    /// The validity of a memory at a time. Names memories of the scope alone.
+    /// The validity of a memory at a time.
     pub fn validity(&self, path: &str, at: i64) -> Validity {
-        let Some(number) = self.columns().number_of(path) else {
-            return Validity::default();
-        };
-        let mut validity = self.columns().validity_at(number, at, false);
-        validity.by.retain(|name| self.is_named(name));
-        validity.doubtful.retain(|name| self.is_named(name));
-        validity
+        let number = self.columns().number_of(path);
+        number.map_or_else(Validity::default, |number| {
+            self.columns().validity_at(number, at, false)
+        })
     }
 
     /// The problems of the front matter and the text of each file.
