@@ -480,7 +480,6 @@ class Store:
     def _query_within(
         self,
         pipeline: str | Iterable[str] | Pipeline,
-        within: AbstractSet[str],
         files: _Nodes,
         *,
         now: Time | None,
@@ -791,44 +790,12 @@ _RecallTuple = tuple[
 
 @final
 class _FileColumns:
-    def buckets(self, searcher: Searcher) -> list[str]: ...
-    def marks(self, index: Index) -> _Marks: ...
-    def paths_in(
+    def view(
         self, index: Index, scope: tuple[str | None, str | None, str | None], shared: bool
-    ) -> list[str]: ...
-    def grep(
-        self,
-        index: Index,
-        folder: str | PathLike[str],
-        pattern: str,
-        *,
-        regex: bool,
-        ignore_case: bool,
-        types: Sequence[str],
-        tags: Sequence[str],
-        scope: tuple[str | None, str | None, str | None],
-        shared: bool,
-        limit: int,
-        context: int,
-    ) -> tuple[
-        list[tuple[str, int, str, list[str], list[str]]],
-        int,
-        int,
-        list[tuple[str, str, str, int | None]],
-    ]: ...
-    def paths_passing(
-        self,
-        index: Index,
-        *,
-        types: Sequence[str],
-        tags: Sequence[str],
-        writers: Sequence[str],
-        scope: tuple[str | None, str | None, str | None],
-        shared: bool,
-    ) -> list[str]: ...
-    def types(
-        self, index: Index, scope: tuple[str | None, str | None, str | None], shared: bool
-    ) -> list[str]: ...
+    ) -> _View: ...
+    def searcher(
+        self, searcher: Searcher, scope: tuple[str | None, str | None, str | None], shared: bool
+    ) -> Searcher: ...
 
 @final
 class _Recall:
@@ -881,12 +848,34 @@ def _recall_terms(query: str) -> list[str]: ...
 def _group(group_by: str, chunk: Chunk) -> str: ...
 
 @final
-class _Marks:
+class _View:
+    paths: list[str]
+    types: list[str]
+    buckets: list[str]
     cycles: list[tuple[str, str]]
+    def paths_passing(
+        self, *, types: Sequence[str], tags: Sequence[str], writers: Sequence[str]
+    ) -> list[str]: ...
+    def grep(
+        self,
+        folder: str | PathLike[str],
+        pattern: str,
+        *,
+        regex: bool,
+        ignore_case: bool,
+        types: Sequence[str],
+        tags: Sequence[str],
+        limit: int,
+        context: int,
+    ) -> tuple[
+        list[tuple[str, int, str, list[str], list[str]]],
+        int,
+        int,
+        list[tuple[str, str, str, int | None]],
+    ]: ...
     def at(self, path: str, time: int, was_known: bool) -> _ValidityTexts | None: ...
     def holds(self, path: str, time: int) -> bool: ...
     def superseding(self, path: str) -> list[str]: ...
-    def scope(self, path: str) -> tuple[str | None, str | None, str | None]: ...
 
 _Selected = tuple[str | None, int | None, int]
 _FolderKind = tuple[str | None, str | None, str | None]
@@ -928,7 +917,7 @@ class _Documents:
     def sources(
         self, selection: _Selected, found: Sequence[str], now: int
     ) -> tuple[list[str], list[tuple[str, _ValidityTexts | None]]]: ...
-    def marks(self) -> _Marks: ...
+    def view(self) -> _View: ...
     def text_of(self, path: str) -> str | None: ...
     def quotes_and_traces(
         self, path: str, text: str, own_fields: AbstractSet[str]
@@ -988,16 +977,15 @@ class _Names:
 @final
 class _Nodes:
     ledger: _Ledger
-    def names(self, visible: AbstractSet[str] | None = None) -> _Names: ...
+    names: _Names
+    def within(self, visible: AbstractSet[str]) -> _Nodes: ...
     def names_after(self, file: str, to: str) -> _Names: ...
     def titles(self, files: Sequence[str]) -> dict[str, str]: ...
     def __contains__(self, key: object, /) -> bool: ...
     def paths(self) -> list[str]: ...
     def links(self, path: str) -> list[tuple[str, str, float, bool]]: ...
     def linking_to(self, file: str) -> list[str]: ...
-    def edges(
-        self, visible: AbstractSet[str] | None = None
-    ) -> tuple[list[tuple[str, str, str, float]], list[tuple[str, str]]]: ...
+    def edges(self) -> tuple[list[tuple[str, str, str, float]], list[tuple[str, str]]]: ...
 
 @final
 class _FilesRun:

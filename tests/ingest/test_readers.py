@@ -24,7 +24,7 @@ FILES = {
     "notes/conflict.md": "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n",
     "notes/bad.md": "---\ntitle: [\n---\nStill read.\n",
 }
-OUTPUT = 11, "341197c714cdd9b1"
+OUTPUT = 12, "91c9150d5ae709e4"
 """The version of the readers, and the digest of what they make of the files."""
 
 

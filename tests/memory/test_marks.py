@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow import HedgerowError, InvalidInputError, MemoryRoot
 from hedgerow._engine import _Documents
-from hedgerow.memory.links import Marks
 from hedgerow.memory.results import MarkResult
 from hedgerow.memory.times import HOLDS, Validity
+from hedgerow.memory.view import Marks
 from memory_doubles import put
 
 JULY = datetime(2026, 7, 1, tzinfo=timezone.utc)
@@ -27,7 +27,7 @@ NAMES = ["a.md", "b.md", "c.md", "d.md", "e.md"]
 def marks_of(**files: str) -> Marks:
     """Return the marks of files, each given by its front matter."""
     texts = [(f"{name}.md", f"---\n{matter}\n---\ntext\n") for name, matter in files.items()]
-    return Marks(_Documents.of(texts).marks())
+    return Marks(_Documents.of(texts).view())
 
 
 def why(marks: Marks, name: str, at: datetime = JULY) -> str | None:
@@ -350,11 +350,13 @@ class TestMarking:
         put(root.path, "old.md", f"---\n{block}\n---\nIn March.\n")
         assert "; ".join(map(str, root.restore("old").removed)) == said
 
-    def test_restore_names_no_memory_of_another_scope(self, root: MemoryRoot) -> None:
+    def test_restore_names_what_the_own_file_names(self, root: MemoryRoot) -> None:
         put(root.path, "a.md", "---\nscope: {user: ana}\nsuperseded_by: b\n---\nIn March.\n")
         put(root.path, "b.md", "---\nscope: {user: ben}\nsupersedes: a\n---\nIn August.\n")
+        before = (root.path / "b.md").read_bytes()
         [removed] = root.scoped(user="ana").restore("a").removed
-        assert (removed.why, removed.by) == ("superseded", ())
+        assert (removed.why, removed.by) == ("superseded", ("b",))
+        assert (root.path / "b.md").read_bytes() == before
 
     def test_restore_tells_what_else_keeps_it_from_holding(self, root: MemoryRoot) -> None:
         put(root.path, "old.md", "---\nvalid_until: 2020-01-01\nretracted: true\n---\ntext\n")

@@ -113,7 +113,6 @@ class TestReading:
         "pipeline",
         [
             "all",
-            "all | type:secret",
             "all | limit:1",
             "key:notes/b.md",
             "match:ben,bridge,otter",
@@ -143,6 +142,27 @@ class TestReading:
         warned = [one.replace("notes/nobody.md", "notes/b.md") for one in unknown.warnings]
         assert (unknown.keys, warned) == (found.keys, found.warnings)
 
+    def test_types_of_others_are_unknown(self, both: MemoryRoot, ana: MemoryRoot) -> None:
+        messages = []
+        for word in ("secret", "nowhere"):
+            with pytest.raises(HedgerowError) as raised:
+                ana.query(f"all | type:{word}")
+            messages.append(raised.value.message.replace(word, "WORD"))
+        assert messages[0].splitlines()[0] == messages[1].splitlines()[0]
+        assert unseen(messages[0])
+        assert both.query("all | type:secret").keys == ["notes/b.md"]
+
+    @pytest.mark.parametrize("query", ["briidge", "bridqe", "sleeeps"])
+    def test_words_of_others_are_no_spellings(self, ana: MemoryRoot, query: str) -> None:
+        found = ana.recall(query, explain=True)
+        assert (list(found), unseen({**found.to_dict(explain=True), "root": ""})) == ([], True)
+        assert unseen(ana.why_not(query, "ana").to_dict())
+
+    def test_a_word_of_others_stops_no_spelling(self, both: MemoryRoot, ana: MemoryRoot) -> None:
+        put(both.path, "notes/ben-otttr.md", "---\nscope: {user: ben}\n---\notterr\n")
+        assert {one.file for one in ana.recall("otterr")} == OWN
+        assert ana.query("search:otterr").keys
+
     def test_links(self, ana: MemoryRoot) -> None:
         graph = ana.graph()
         assert {end for edge in graph.edges for end in edge[:2]} <= OWN
@@ -150,10 +170,11 @@ class TestReading:
         assert graph.unresolved == (("notes/ana.md", "b"), ("notes/ana.md", "gone"))
         assert graph.skips == ()
 
-    def test_validity_names_nobody_else(self, both: MemoryRoot) -> None:
+    def test_a_name_of_a_memory_outside_leads_to_no_file(self, both: MemoryRoot) -> None:
         both.supersede("ana", by="shared")
         found = both.scoped(user="ana").validity("ana")
-        assert (found.why, found.by) == ("superseded", ())
+        # The name is that of the own front matter.
+        assert (found.why, found.by) == ("superseded", ("notes/shared",))
         assert both.validity("ana").by == ("notes/shared.md",)
 
     def test_lint_and_dedupe(self, both: MemoryRoot, ana: MemoryRoot) -> None:
@@ -168,19 +189,22 @@ class TestReading:
         assert "ben" not in text
         assert report.files != both.process("lint", apply=True).files
 
-    def test_what_a_memory_outside_supersedes_is_no_copy_and_no_source(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_mark_of_a_memory_outside_does_not_count(self, tmp_path: Path) -> None:
         text = "---\nscope: {user: ana}\n---\nThe otter eats five trout a day.\n"
         put(tmp_path, "notes/first.md", text)
         put(tmp_path, "notes/second.md", text)
         put(tmp_path, "notes/news.md", "---\nsupersedes: second\n---\nThe otter left.\n")
         ana = MemoryRoot.open(tmp_path, scope={"user": "ana"})
-        assert ana.validity("second").why == "superseded"
-        assert ana.process("dedupe").groups == ()
-        assert ana.audit().counts == {}
+        assert MemoryRoot.open(tmp_path).validity("second").why == "superseded"
+        assert ana.validity("second").holds
+        assert len(ana.recall("otter")) == 2
+        [group] = ana.process("dedupe").groups
+        assert group.file == "notes/first.md"
+        assert ana.audit().counts == {"duplicate": 1}
         page = ana.process("synthesize", topic="otter").summary
-        assert page[1:] == ("notes/first.md",)
+        assert page[1:] == ("notes/first.md", "notes/second.md")
+        shared = MemoryRoot.open(tmp_path, scope={"user": "ana"}, shared=True)
+        assert shared.validity("second").by == ("notes/news.md",)
 
     @pytest.mark.parametrize("method", ["sync", "index", "store", "agents", "index_state"])
     def test_what_is_about_all_is_refused(self, ana: MemoryRoot, method: str) -> None:

@@ -167,6 +167,12 @@ def test_it_says_whose_it_is(answers):
     assert (about["tokenScope"], about["scope"]) == ("write", {"user": "ana"})
 
 
+def test_counts_of_all_users_are_refused(answers):
+    for client in answers:
+        refused = client.get("/metrics")
+        assert (refused.status_code, refused.json()["code"]) == (400, "incompatible_options")
+
+
 def test_an_index_has_no_scopes(of_index):
     refused = of_index.get("/v1/stats", headers={"Authorization": f"Bearer {ANA}"})
     assert (refused.status_code, refused.json()["code"]) == (401, "unauthorized")

@@ -1,7 +1,7 @@
 """Attacks on a server: their effect on a well-behaved client and on the server's memory.
 
 `make attack` runs each attack for its share of the time, then requests that schemathesis generates
-from the OpenAPI document. A test runs short attacks.
+from the OpenAPI document, then a user who tries to find out what others have (`scope_attack`). A test runs short attacks.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import hedgerow as hr
+import scope_attack
 from escapes import CANARIES, write_canaries
 from server_process import Server, serving
 
@@ -487,19 +488,21 @@ def main() -> None:
         calm = run(server, idle, target(server, 0, 5, seed))
         print(calm.row().replace("idle", "none", 1), flush=True)
         for attack, connections in ATTACKS.items():
-            share = seconds / (len(ATTACKS) + 2)
+            share = seconds / (len(ATTACKS) + 4)
             figures = run(server, attack, target(server, connections, share, seed))
             print(figures.row(), flush=True)
             failed += problems(server, figures)
             count += figures.count
-        made = generated(server, 2 * seconds / (len(ATTACKS) + 2), seed)
+        made = generated(server, 2 * seconds / (len(ATTACKS) + 4), seed)
         print(f"{made:,} requests that schemathesis made")
+    asked = scope_attack.attack_for(2 * seconds / (len(ATTACKS) + 4), seed)
+    print(f"{asked:,} requests of a user that another user changed nothing about")
     for one in failed:
         print(f"FAILED: {one}")
     if failed:
         sys.exit(1)
     spent = math.ceil(time.monotonic() - begun)
-    found = {"name": "attack", "seed": seed, "seconds": spent, "count": count + made}
+    found = {"name": "attack", "seed": seed, "seconds": spent, "count": count + made + asked}
     print(f"proof {json.dumps(found)}")
 
 

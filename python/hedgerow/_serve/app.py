@@ -338,7 +338,12 @@ def _own_routes(
             }
         )
 
-    async def metrics_text(_: Request) -> Response:
+    async def metrics_text(request: Request) -> Response:
+        if request.scope["grant"].scope:
+            raise Problem(
+                "incompatible_options",
+                "the counts are about the requests of all users; use a token without a scope",
+            )
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
     async def healthz(_: Request) -> JSONResponse:

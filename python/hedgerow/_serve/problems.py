@@ -28,6 +28,7 @@ _MEDIA_TYPE = "application/problem+json"
 _STATUS = {
     "not_json": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     "invalid_request": HTTPStatus.BAD_REQUEST,
+    "incompatible_options": HTTPStatus.BAD_REQUEST,
     "unauthorized": HTTPStatus.UNAUTHORIZED,
     "foreign_host": HTTPStatus.FORBIDDEN,
     "foreign_origin": HTTPStatus.FORBIDDEN,

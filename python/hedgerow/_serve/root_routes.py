@@ -65,7 +65,7 @@ class RootService:
         """Return the nodes that a pipeline selects, as `hedgerow query --json` does."""
         now = int(time.time()) if request.now is None else checked_time(request.now, "now")
         root = self.view(grant)
-        types = root._session().store().types  # noqa: SLF001 - of the same package
+        types = root._node_types()  # noqa: SLF001 - of the same package
         pipeline = parse_pipeline(str(request.pipeline), terms=request.terms, types=types)
         wanted, shown = with_columns(pipeline, types)
         result = root.query(wanted, now=now, explain=request.explain)

@@ -455,6 +455,12 @@ class OpenStore:
         """The file or the folder."""
         return next(iter(self.source.values()))
 
+    def types(self) -> Sequence[str]:
+        """Return the types that a pipeline may name."""
+        if self.root is None:
+            return self.store.types
+        return self.root._node_types(sync=self.sync)  # noqa: SLF001 - of the same package
+
     def query(
         self,
         pipeline: Any,

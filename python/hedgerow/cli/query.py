@@ -71,8 +71,9 @@ def command(  # noqa: PLR0913 - one argument for each option
         _at_server(server, text, terms, now, explain=explain, only_keys=only_keys)
         return
     with open_store(db, sync=sync, reads=True) as opened:
-        pipeline = parse_pipeline(text, terms=terms, types=opened.store.types)
-        wanted, shown = with_columns(pipeline, opened.store.types)
+        types = opened.types()
+        pipeline = parse_pipeline(text, terms=terms, types=types)
+        wanted, shown = with_columns(pipeline, types)
         result = opened.query(pipeline if only_keys else wanted, now=now, explain=explain)
         if wants_json():
             answer = QueryAnswer.of(

@@ -27,11 +27,14 @@ from hedgerow._engine import (
     _Ledger,
     _Listing,
     _Recall,
+    _View,
     _Watch,
 )
 from hedgerow._retrieval import observing
 from hedgerow._retrieval.operations import SearchRequest
+from hedgerow._retrieval.operations import WhyNotRequest as SearchWhyNot
 from hedgerow._retrieval.searching import Stages
+from hedgerow._retrieval.why_not import looking
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
 from hedgerow.ingest.source import Skip
@@ -113,7 +116,7 @@ class _Done:
 
 def _is_visible(state: _State, scope: Scope, path: str) -> bool:
     """Whether a memory of the scope has a path."""
-    return path in state.columns.paths_in(state.index, scope.ids, scope.shared)
+    return path in state.columns.view(state.index, scope.ids, scope.shared).paths
 
 
 _DEFAULTS = [
@@ -218,8 +221,8 @@ class OpenedIndex:
         ids, problem = (scope.user, scope.agent, scope.session), None  # without a call
         wanted, as_of = options.wanted, options.as_of
         if wanted.types:
-            known = state.columns.types(state.index, ids, scope.shared)
-            check_types(wanted.types, known)
+            view = state.columns.view(state.index, ids, scope.shared)
+            check_types(wanted.types, view.types)
         stages = state.stages
         if state.has_model:
             embedder, problem = self._ready_model(state.config, sync=sync)
@@ -227,7 +230,11 @@ class OpenedIndex:
         depths = (
             BOOSTS[request.depth]
             if self._policy is depth_boost
-            else recalling.depths(self._policy, request.depth, state.columns, stages.searcher)
+            else recalling.depths(
+                self._policy,
+                request.depth,
+                state.columns.view(state.index, ids, scope.shared).buckets,
+            )
         )
         at = time.time_ns() // 1000 if as_of is None else micros_of(as_of)
         after, before = recalling.bounds(wanted) if wanted is not ANY else (None, None)
@@ -377,18 +384,16 @@ class OpenedIndex:
         wanted = RecallFilter.of(request.types, request.tags, (), None, None, now())
 
         def search(index: Index, columns: _FileColumns) -> GrepResult:
+            view = columns.view(index, scope.ids, scope.shared)
             if wanted.types:
-                check_types(wanted.types, columns.types(index, scope.ids, scope.shared))
-            lines, count, files, skips = columns.grep(
-                index,
+                check_types(wanted.types, view.types)
+            lines, count, files, skips = view.grep(
                 config.source_root,
                 request.pattern,
                 regex=request.regex,
                 ignore_case=request.ignore_case,
                 types=list(wanted.types),
                 tags=list(wanted.tags),
-                scope=scope.ids,
-                shared=scope.shared,
                 limit=min(request.limit, sys.maxsize),
                 context=request.context,
             )
@@ -405,13 +410,12 @@ class OpenedIndex:
         unread = (skip for skip in named.values() if skip.code not in CODES)
         return replace(found, unreadable=tuple(unread))
 
-    def why_not(self, config: Config, query: str, id_: str) -> WhyNot:
+    def why_not(self, config: Config, query: str, id_: str, scope: Scope) -> WhyNot:
         """Return the cause that kept a passage out of the search of a recall."""
         embedder, _ = self._ready_model(config, sync=False)
-        retriever = Retriever(
-            self._index(Derived.of(config)), embedder=embedder, ranking=Ranking("best")
-        )
-        return retriever.why_not(query, id_, group_by="path", skip_retry_ladder=True)
+        stages = self._scoped_stages(self._index(Derived.of(config)), embedder, scope)
+        request = SearchWhyNot(query, id=id_, group_by="path", skip_retry_ladder=True)
+        return run(looking(stages, request))
 
     def unreadable(self, config: Config) -> list[Skip]:
         """Return the files that the index could not read at the last sync."""
@@ -432,20 +436,25 @@ class OpenedIndex:
         """
         return self._current(config, answer, sync=sync, fresh=fresh)[0]
 
-    def read_if_possible(
-        self, config: Config, answer: Callable[[Index, _FileColumns], T]
+    def search_if_possible(
+        self, config: Config, scope: Scope, answer: Callable[[_View, Stages], T]
     ) -> T | None:
-        """Return what an index answers as of the last sync; None, which is logged, if it fails.
+        """Return what the view of a scope, and a search of its own memories by keywords, answer as of the last sync.
 
-        A sync rebuilds a missing or damaged index, and upgrades an older one.
+        None, which is logged, if that fails. A sync rebuilds a missing or damaged index, and upgrades an older one.
         """
+
+        def search(index: Index, columns: _FileColumns) -> T:
+            view = columns.view(index, scope.ids, scope.shared)
+            return answer(view, self._scoped_stages(index, None, scope.own))
+
         derived = Derived.of(config)
         try:
             if derived.has_index:
                 with suppress(IndexFileError):
                     index = self._index(derived)
-                    return answer(index, self._columns_of(index))
-            return self.read(config, answer, sync=True)
+                    return search(index, self._columns_of(index))
+            return self.read(config, search, sync=True)
         except HedgerowError as error:
             _logger.info("%s was not searched for duplicates: %s", self._root, error.message)
             return None
@@ -462,9 +471,8 @@ class OpenedIndex:
             embedder = None if leg == "bm25" else self._ready_model(config, sync=sync)[0]
             if leg != "bm25" and embedder is None:
                 return None
-            where = recalling.filter_of(scope)
-            most = recalling.RANKED
-            return recalling.ranked(index, embedder, query, most, whole=sync, where=where)
+            stages = self._scoped_stages(index, embedder, scope)
+            return recalling.ranked(stages, query, recalling.RANKED, whole=sync)
 
         return self._current(config, search, sync=sync)[0]
 
@@ -625,6 +633,14 @@ class OpenedIndex:
                 known = index, embedder, retriever._stages  # noqa: SLF001 - of the same package
                 self._stages = known
             return known[2]
+
+    def _scoped_stages(self, index: Index, embedder: AnyEmbedder | None, scope: Scope) -> Stages:
+        """Return the search stages of an index that find the memories of a scope alone."""
+        stages = self._stages_of(index, embedder)
+        if not scope:
+            return stages
+        columns = self._columns_of(index)
+        return replace(stages, searcher=columns.searcher(stages.searcher, scope.ids, scope.shared))
 
     def _model(self, config: Config) -> AnyEmbedder | None:
         """Return the embedder of the caller or that is configured, loaded when it is first needed."""

@@ -11,19 +11,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from hedgerow._engine import (
     FrontMatter,
-    Index,
-    _FileColumns,
     _is_retracted,
     _links_in_fields,
-    _Marks,
     _Names,
-    _Nodes,
 )
 from hedgerow._regular_files import read_regular
 from hedgerow.errors import HedgerowError, InvalidInputError
@@ -35,8 +30,8 @@ from .edit import Change, ListItems, data_of, planned
 from .files import locked
 from .names import DERIVED
 from .operations import LinkRequest
-from .scope import Scope
-from .times import HOLDS, Validity, micros_of, parse_time
+from .times import Validity, parse_time
+from .view import Marks, View
 
 RELATIONS: tuple[str, ...] = (
     "related",
@@ -55,13 +50,13 @@ def without_attachments(missing: Sequence[tuple[str, str]], base: Path) -> list[
     """Drop the links (file, target) that lead to a file below `base` that is no memory."""
     if not missing:
         return []
-    files = _Names([(path, "", ()) for path in _attachments(base)])
+    files = _Names([(path, "", ()) for path in attachments(base)])
     return [
         (source, target) for source, target in missing if files.find(target, False, source) is None
     ]
 
 
-def _attachments(base: Path) -> Iterator[str]:
+def attachments(base: Path) -> Iterator[str]:
     """Yield the paths below a folder of all files that are not Markdown, but those of tools."""
     for folder, folders, names in os.walk(base):
         folders[:] = [name for name in folders if name not in _NOT_WALKED]
@@ -115,7 +110,7 @@ def is_relation(name: str) -> bool:
     return bool(_RELATION.match(name)) and name not in OWN_FIELDS
 
 
-def link(derived: Derived, state: _Nodes, a: str, b: str, request: LinkRequest) -> None:
+def link(derived: Derived, view: View, a: str, b: str, request: LinkRequest) -> None:
     """Write a link from `a` to `b` into the front matter of `a`."""
     relation, strength, name = request.rel, request.strength, written_name(b)
     _check(a, b, relation)
@@ -126,7 +121,7 @@ def link(derived: Derived, state: _Nodes, a: str, b: str, request: LinkRequest) 
             code="invalid_edge",
         )
     item: Any = name if strength == 1 else {"to": name, "strength": float(strength)}
-    leads = leads_of(state, a, b, relation)
+    leads = leads_of(view, a, b, relation)
     items = ListItems(relation, [item], lambda old: old != item and leads(old))
     with locked(derived.lock):
         planned(derived.source_root, a, Change([items])).write()
@@ -137,13 +132,13 @@ def written_name(path: str) -> str:
     return f"[[{path[:-3]}]]" if _IN_BRACKETS.match(path) else path
 
 
-def unlink(derived: Derived, state: _Nodes, a: str, b: str, *, relation: str) -> bool:
+def unlink(derived: Derived, view: View, a: str, b: str, *, relation: str) -> bool:
     """Remove the links of a relation to `b` from the front matter of `a`; returns whether any was."""
     _check(a, b, relation)
-    items = ListItems(relation, drop=leads_of(state, a, b, relation))
+    items = ListItems(relation, drop=leads_of(view, a, b, relation))
     with locked(derived.lock):
         removed = planned(derived.source_root, a, Change([items])).write()
-    names, links = state.names(), state.links(a)
+    names, links = view.names, view.nodes.links(a)
     is_in_text = any(
         kind == "link" and names.find(target, is_path, a) == b for target, kind, _, is_path in links
     )
@@ -166,9 +161,9 @@ def _check(a: str, b: str, relation: str) -> None:
         )
 
 
-def leads_of(state: _Nodes, a: str, b: str, relation: str) -> Callable[[Any], bool]:
+def leads_of(view: View, a: str, b: str, relation: str) -> Callable[[Any], bool]:
     """Return a predicate: whether an item of a relation of `a` is a link to `b`."""
-    names = state.names()
+    names = view.names
 
     def leads(item: Any) -> bool:
         links, _ = _links_in_fields(FrontMatter({relation: [item]}))
@@ -179,59 +174,6 @@ def leads_of(state: _Nodes, a: str, b: str, relation: str) -> Callable[[Any], bo
 
 SUPERSEDES, SUPERSEDED_BY = "supersedes", "superseded_by"
 RETRACTED, REASON = "retracted", "retraction_reason"
-
-
-class Marks:
-    """The marks of all memories of a root, and which memories hold at a time.
-
-    A memory can supersede only those of the same scope or a narrower one. Marks by which memories
-    supersede each other in a cycle do not count, and neither do times of validity that end before
-    they begin; lint names both.
-    """
-
-    def __init__(self, found: _Marks) -> None:
-        self._found = found
-
-    @classmethod
-    def of(cls, index: Index, columns: _FileColumns) -> Marks:
-        """Return the marks that an index knows."""
-        return cls(columns.marks(index))
-
-    def at(self, path: str, time: datetime, *, was_known: bool = False) -> Validity:
-        """Return whether a memory holds at a time.
-
-        With `was_known`, a memory without `valid_from` holds from its own time on.
-        """
-        found = self._found.at(path, micros_of(time), was_known)
-        return HOLDS if found is None else Validity.of_texts(*found)
-
-    def holds(self, path: str, time: datetime) -> bool:
-        """Return whether a memory holds.
-
-        Faster than `at`, which follows the memories it is derived from.
-        """
-        return self._found.holds(path, micros_of(time))
-
-    def superseding(self, path: str) -> list[str]:
-        """Return the memories that supersede a memory, without cycles.
-
-        Names of missing files count too.
-        """
-        return self._found.superseding(path)
-
-    def said_to_supersede(self, path: str) -> list[str]:
-        """Return everything that is said to supersede a memory, also in a cycle."""
-        in_cycles = [new for old, new in self.cycles if old == path]
-        return sorted([*self.superseding(path), *in_cycles])
-
-    @property
-    def cycles(self) -> list[tuple[str, str]]:
-        """The pairs (old, new) of memories that supersede each other, in path order."""
-        return self._found.cycles
-
-    def scope(self, path: str) -> Scope:
-        """Return the scope that a memory states."""
-        return Scope(*self._found.scope(path))
 
 
 def supersede(derived: Derived, old: str, new: str) -> list[str]:
@@ -278,7 +220,7 @@ def retract(derived: Derived, path: str, reason: str | None) -> list[str]:
 
 
 def restore(
-    derived: Derived, state: _Nodes, path: str, news: Sequence[str]
+    derived: Derived, view: View, path: str, news: Sequence[str]
 ) -> tuple[list[str], list[Validity]]:
     """Remove the marks by which a memory is retracted or superseded, there and in `news`.
 
@@ -286,8 +228,8 @@ def restore(
     """
     changes = {path: Change(removed=(RETRACTED, REASON, SUPERSEDED_BY))}
     for new in news:
-        if new in state:
-            leads = leads_of(state, new, path, SUPERSEDES)
+        if new in view.nodes:
+            leads = leads_of(view, new, path, SUPERSEDES)
             changes[new] = Change([ListItems(SUPERSEDES, drop=leads, removes_empty=True)])
     with locked(derived.lock):
         before = data_of(derived, path)

@@ -70,12 +70,9 @@ class Run:
         return self._lint() if self._request.mode == "lint" else self._dedupe()
 
     def _documents(self) -> tuple[_Documents, tuple[Skip, ...]]:
-        """Read the memories of the scope, and say what could not be read.
-
-        A file that cannot be read has no known scope, so within a scope none is reported.
-        """
+        """Read the memories of the scope. Also returns the files that could not be read."""
         documents = read_documents(self._derived.source_root, self._derived.rules, self._scope)
-        return documents, () if self._scope else unread(documents)
+        return documents, unread(documents)
 
     def _done(
         self, files: Iterable[str], summary: Iterable[str], unreadable: Iterable[Skip]
@@ -124,7 +121,7 @@ class Run:
         paths, ended = documents.sources(self._selected, found, micros_of(self._now))
         name = f"{note.undated_name(topic, 'page', 'page')}{scope.suffix}.md"
         path = (PurePosixPath(derived.folder_of("page")) / name).as_posix()
-        is_page = (derived.root / path).exists()
+        is_page = self._has_page(path)
         # A page without a source that holds would go on saying what no longer does.
         if not (paths or (is_page and ended)):
             raise HedgerowError(
@@ -147,6 +144,17 @@ class Run:
         head = f"{'Created' if is_new else 'Updated'} from {count}."
         after = "The next recall or index run reads the page."
         return self._done([path], [head, *paths, after], unreadable)
+
+    def _has_page(self, path: str) -> bool:
+        """Return whether there is a page. Raises HedgerowError for a file of another scope."""
+        data = _existing(self._derived.root / path, path)
+        if data is None:
+            return False
+        if not self._scope.own.has(Scope.stated(parse_document(path, data).metadata)):
+            raise HedgerowError(
+                f"there is a file {path} already; choose another topic", code="root_io"
+            )
+        return True
 
     def _dedupe(self) -> ProcessResult:
         """Find memories that are like older ones; if applied, mark those to mark as superseded.
@@ -418,8 +426,7 @@ def _escaped(text: str) -> str:
 def audit_root(derived: Derived, scope: Scope = Scope()) -> Audit:  # noqa: B008 - frozen
     """Audit the memories of a scope of a root. Nothing is written."""
     documents = read_documents(derived.source_root, derived.rules, scope)
-    unreadable = () if scope else unread(documents)
-    return Audit(str(derived.root), len(documents), _findings(documents), unreadable)
+    return Audit(str(derived.root), len(documents), _findings(documents), unread(documents))
 
 
 def audit_export(source: Path) -> Audit:

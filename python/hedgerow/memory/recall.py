@@ -7,23 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from hedgerow._engine import Index, Searcher, _FileColumns
+from hedgerow._dual import run
+from hedgerow._retrieval.operations import SearchRequest
+from hedgerow._retrieval.searching import Stages
 from hedgerow._times import checked_half_life
-from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import IndexFileError, InvalidInputError
-from hedgerow.ranking import Ranking
 from hedgerow.results import Trace
-from hedgerow.retriever import Retriever
-from hedgerow.typing import FiltersLike, QuestionDate
+from hedgerow.typing import QuestionDate
 
 from . import results
 from .derived import is_of_no_use
-from .links import Marks
 from .names import compared, separate_tags, type_word
 from .note import now
 from .operations import ContextRequest, RecallRequest
 from .results import DepthPolicy, Provenance, RecalledMemory, ScoreParts
-from .scope import Scope
 from .times import (
     HOLDS,
     Validity,
@@ -33,6 +30,7 @@ from .times import (
     local_micros,
     micros_of,
 )
+from .view import Marks
 
 if TYPE_CHECKING:
     from hedgerow._engine import _RecallTuple
@@ -122,27 +120,24 @@ def resolved_options(request: RecallRequest | ContextRequest) -> Options:
 
 
 class Moment(NamedTuple):
-    """A time at which memories of a scope have to hold: `as_of`, or the present without it."""
+    """A time at which memories have to hold: `as_of`, or the present without it."""
 
     now: datetime
     as_of: datetime | None
-    scope: Scope
 
     @classmethod
-    def of(cls, as_of: QuestionDate | None, scope: Scope) -> Moment:
+    def of(cls, as_of: QuestionDate | None) -> Moment:
         """Check a date. Raises InvalidInputError for one that does not exist, and for another type."""
         present = now()
         # The request checks the type.
         given = RecallRequest(".", as_of=as_of).as_of
-        return cls(present, None if given is None else checked_end(given, "as_of", present), scope)
+        return cls(present, None if given is None else checked_end(given, "as_of", present))
 
     def validity(self, marks: Marks, path: str) -> Validity:
         """Return whether a memory holds at that time."""
         if self.as_of is None:
-            found = marks.at(path, self.now)
-        else:
-            found = marks.at(path, self.as_of, was_known=True)
-        return found.seen(lambda other: self.scope.has(marks.scope(other))) if self.scope else found
+            return marks.at(path, self.now)
+        return marks.at(path, self.as_of, was_known=True)
 
 
 DEEPER = 10
@@ -150,8 +145,6 @@ DEEPER = 10
 
 AT_LEAST = 200
 """The fewest candidates."""
-
-_DIGITS, _GREATEST = 19, (1 << 63) - 1
 
 
 class Evidence(NamedTuple):
@@ -175,10 +168,9 @@ def recalled(result: _RecallTuple, depth: str, how: str) -> RecalledMemory:
 
 
 def depths(
-    policy: DepthPolicy, depth: str, columns: _FileColumns, searcher: Searcher
+    policy: DepthPolicy, depth: str, buckets: Sequence[str]
 ) -> tuple[dict[str, float], float]:
     """Return the weight of each bucket at a depth, and the weight of all others."""
-    buckets = columns.buckets(searcher)
     return {bucket: results.rounded(policy(bucket, depth)) for bucket in buckets}, 0.0
 
 
@@ -203,51 +195,28 @@ def how_found(trace: Trace) -> str:
     return "hybrid" if hybrid else "keywords"
 
 
-def filter_of(scope: Scope) -> FiltersLike | None:
-    """Return the index filter for a scope; None if the scope is not limited."""
-    stated = scope.to_dict()
-    # YAML reads digits as a number; filters take those of 64 bits.
-    ids = {
-        key: [id_, int(id_)]
-        if id_.isdecimal() and len(id_) <= _DIGITS and int(id_) <= _GREATEST
-        else [id_]
-        for key, id_ in stated.items()
-    }
-    shared = [None] if scope.shared else []
-    return {f"front_matter.scope.{key}": {"$in": [*ids[key], *shared]} for key in ids} or None
-
-
 RANKED = 1000
 """The files of a leg of a pipeline."""
 
 
-def ranked(  # noqa: PLR0913 - what a search depends on
-    index: Index,
-    embedder: AnyEmbedder | None,
-    query: str,
-    limit: int,
-    *,
-    whole: bool,
-    where: FiltersLike | None,
-) -> list[str] | None:
+def ranked(stages: Stages, query: str, limit: int, *, whole: bool) -> list[str] | None:
     """Return the files of the best passages of one leg: semantic with an embedder, else keywords.
 
     Neighboring passages contribute to each other, as in a recall. None if the embedder fails, which
     is logged.
     """
-    retriever = Retriever(index, embedder=embedder, ranking=Ranking("best"))
-    response = retriever.search(
+    search = SearchRequest(
         query,
-        mode="bm25" if embedder is None else "semantic",
+        mode="bm25" if stages.embedder is None else "semantic",
         limit=limit,
         candidates=limit,
         group_by="path",
         skip_retry_ladder=True,
-        filters=where,
     )
+    response = run(stages.search(search))
     if whole:
         raise_damage(response.error)
-    if embedder is not None and response.trace.fell_back_to_bm25:
+    if stages.embedder is not None and response.trace.fell_back_to_bm25:
         return None
     return [hit.path for hit in response.results]
 

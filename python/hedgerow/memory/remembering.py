@@ -18,13 +18,13 @@ from hedgerow._engine import (
     CANDIDATES,
     LIKE,
     WORDS_LOOKED_UP,
-    Index,
     _compare,
-    _FileColumns,
     _find_secrets,
     _level_two_sections,
+    _View,
     _with_section_names,
 )
+from hedgerow._retrieval.searching import Stages
 from hedgerow._times import parse_age
 from hedgerow.errors import Fix, HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Source, UnreadableSourceError, passes_by, read_bytes
@@ -35,11 +35,11 @@ from .derived import Derived, check_folder
 from .documents import Document, parse_document
 from .edit import WRITTEN_BY, checked_writer
 from .files import locked
-from .links import SUPERSEDES, Marks, check_markable, supersede, written_name
+from .links import SUPERSEDES, check_markable, supersede, written_name
 from .names import DIRECTORIES, separate_tags
 from .note import iso_time, now
 from .operations import RememberRequest, SupersedeRequest, WrapupRequest
-from .recall import filter_of, ranked
+from .recall import ranked
 from .results import (
     Recall,
     RelatedMemory,
@@ -53,6 +53,7 @@ from .scope import Scope, front_matter_of
 from .session import Session, after_writing
 from .sync import sync_one
 from .times import checked_end, parse_end
+from .view import Marks
 
 # Texts that look like secrets: keys, tokens, passwords and card numbers (spec/memory.md, "Secrets").
 
@@ -128,26 +129,26 @@ def resemblance(session: Session, text: str) -> Resemblance:
 
     An index that fails is no reason not to write a text: then there are none.
     """
-    derived, scope = session.derived, session.scope.own
+    derived, scope = session.derived, session.scope
 
-    def look(index: Index, columns: _FileColumns) -> Resemblance:
-        return _resemblance(derived, index, columns, text, scope)
+    def look(view: _View, stages: Stages) -> Resemblance:
+        return _resemblance(derived, view, stages, text, scope.own)
 
-    found = session.index.read_if_possible(session.config, look)
+    found = session.index.search_if_possible(session.config, scope, look)
     return Resemblance() if found is None else found
 
 
 def _resemblance(
-    derived: Derived, index: Index, columns: _FileColumns, text: str, scope: Scope
+    derived: Derived, view: _View, stages: Stages, text: str, scope: Scope
 ) -> Resemblance:
     query = lookup_words(text)
     if not query:
         return Resemblance()
-    found = ranked(index, None, query, CANDIDATES, whole=True, where=filter_of(scope))
+    found = ranked(stages, query, CANDIDATES, whole=True)
     read = [_read(derived, path) for path in found or ()]
     documents = [one for one in read if one and scope.has(Scope.stated(one.metadata))]
     compared = zip(documents, _compare(text, [one.body for one in documents]), strict=True)
-    marks, present = Marks.of(index, columns), note.now()
+    marks, present = Marks(view), note.now()
     alike = [
         (not is_same, -likeness, one.path)
         for one, (is_same, likeness) in compared

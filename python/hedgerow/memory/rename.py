@@ -9,11 +9,12 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from hedgerow._engine import (
@@ -22,7 +23,6 @@ from hedgerow._engine import (
     _links_in_fields,
     _links_in_text,
     _Names,
-    _Nodes,
     _vacuum,
 )
 from hedgerow._regular_files import read_regular
@@ -43,7 +43,7 @@ from .derived import Derived, forget_elsewhere, open_store_to_write, open_to_wri
 from .documents import MemoryRules, parse_document, read_documents, unread_files
 from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
-from .links import OWN_FIELDS, RELATIONS
+from .links import OWN_FIELDS, RELATIONS, attachments
 from .names import (
     IMPORT_ID,
     TEMPORARY_SUFFIX,
@@ -54,7 +54,12 @@ from .names import (
 )
 from .process import is_empty_page, without_source
 from .results import ForgetResult
+from .scope import Scope
 from .sync import sync, write_manifest
+
+if TYPE_CHECKING:
+    from .session import Session
+    from .view import View
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _UNREAD = "its links were not read"
@@ -119,25 +124,23 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def rename(
-    derived: Derived, state: _Nodes, file: str, to: str, visible: Collection[str] | None
-) -> tuple[list[str], list[Skip]]:
+def rename(session: Session, file: str, to: str) -> tuple[list[str], list[Skip]]:
     """Change the links to a file, then its path; returns the files that were changed.
 
-    A file whose links cannot be changed or read is left, and returned with the reason. With `visible`
-    the links of these files alone are changed.
+    A file whose links cannot be changed or read is left, and returned with the reason. Within a scope only
+    its own files are changed.
     """
-    names, after = state.names(), state.names_after(file, to)
+    derived, view, own = session.derived, session.view, session.own
+    names, after = view.names, view.nodes.names_after(file, to)
     changed: list[str] = []
-    unread = unread_files(state.ledger) if visible is None else []
+    unread = [] if session.scope else unread_files(session.nodes().ledger)
     by_hand = [replace(one, reason=f"{_UNREAD}: {one.reason}") for one in unread]
     with locked(derived.lock):
-        for path in sorted({file, *state.linking_to(file)}):
-            if visible is not None and path not in visible:
-                continue
+        exists = _known_paths(derived, view)
+        for path in sorted({file, *filter(own.has, view.nodes.linking_to(file))}):
             path_after = to if path == file else path
             try:
-                writer = _Writer(derived, path, path_after, file, to, names, after)
+                writer = _Writer(derived, exists, path, path_after, file, to, names, after)
                 is_new, html = _relink(writer)
                 if is_new:
                     changed.append(path_after)
@@ -147,9 +150,28 @@ def rename(
             except HedgerowError as error:
                 by_hand.append(Skip(path_after, error.code, error.message))
         _move(derived, file, to)
-    if visible is None:
+    if not session.scope:
         by_hand += _canvases(derived, file)
     return changed, by_hand
+
+
+def _known_paths(derived: Derived, view: View) -> Callable[[str], bool]:
+    """Return a predicate: whether there is a file or a folder at a path below the indexed folder.
+
+    Within a scope, Markdown files that are not visible do not exist, and neither do folders with no others.
+    """
+    if not view.scope:
+        return lambda path: (derived.source_root / path).exists()
+
+    @cache
+    def known() -> list[str]:
+        return [*view.nodes.paths(), *attachments(derived.source_root)]
+
+    def exists(path: str) -> bool:
+        below = "" if path == "." else f"{path}/"
+        return any(one == path or one.startswith(below) for one in known())
+
+    return exists
 
 
 def _canvases(derived: Derived, file: str) -> Iterator[Skip]:
@@ -212,6 +234,7 @@ class _Writer:
     """
 
     derived: Derived
+    exists: Callable[[str], bool]
     path: str
     path_after: str
     file: str
@@ -322,12 +345,12 @@ class _Writer:
     def _attachment(self, path: str) -> str | None:
         """Return the file that is no memory, or the folder, that a path leads to; None if none moved."""
         before, after = posixpath.dirname(self.path), posixpath.dirname(self.path_after)
-        base, target = self.derived.source_root, posixpath.normpath(posixpath.join(before, path))
+        target = posixpath.normpath(posixpath.join(before, path))
         is_outside = target.startswith("../") or before == after
         is_from_top = (
-            self._has_named_paths and not path.startswith(("./", "../")) and (base / path).exists()
+            self._has_named_paths and not path.startswith(("./", "../")) and self.exists(path)
         )
-        return None if is_outside or is_from_top or not (base / target).exists() else target
+        return None if is_outside or is_from_top or not self.exists(target) else target
 
     def _named(self, name: str) -> str:
         """Return the new name of a file that a name meant.
@@ -400,18 +423,15 @@ def _is_same(derived: Derived, file: str, to: str) -> bool:
     )
 
 
-def forget(
-    derived: Derived, file: str, named_by: Sequence[str], visible: Collection[str] | None
-) -> ForgetResult:
+def forget(derived: Derived, file: str, named_by: Sequence[str], view: View) -> ForgetResult:
     """Delete all that was derived from a file, and then the file: one that is stopped can be repeated.
 
-    The lines of pages that quote it are removed. Only files that are `visible` are named; None for
-    all. Raises HedgerowError (`not_forgotten`) if something of it is found in the derived folder
+    The lines of pages that quote it are removed. Only files of the view are named. Raises HedgerowError (`not_forgotten`) if something of it is found in the derived folder
     afterwards, or if that cannot be known.
     """
     # A file that is no text is refused before anything is deleted: no trace of it could be recognized.
     data, path = data_of(derived, file), path_of(derived, file)
-    text, imported = text_of(data), parse_document(file, data).metadata.get(IMPORT_ID)
+    text, metadata = text_of(data), parse_document(file, data).metadata
     without = replace(derived, rules=_rules_without(derived.rules, file))
     with locked(derived.lock), system_errors("remove", path):
         # First: a process that is killed leaves no node with the path of a deleted file.
@@ -419,10 +439,15 @@ def forget(
             with open_store_to_write(derived) as store:
                 store._purge([file])  # noqa: SLF001 - of the same package
     try:
-        rewritten, emptied = _rewritten_pages(without, file)
+        rewritten, emptied = _rewritten_pages(without, file, Scope.stated(metadata))
         others = read_documents(derived.source_root, without.rules)
-        quoting, traces = others.quotes_and_traces(file, text, OWN_FIELDS)
-        removed = _purged(without, traces)
+        visible = read_documents(derived.source_root, without.rules, view.scope)
+        traces = others.quotes_and_traces(file, text, OWN_FIELDS)[1]
+        quoting, own_traces = visible.quotes_and_traces(file, text, OWN_FIELDS)
+        removed = [
+            *_purged(without, traces),
+            *_without_traces(_reports(derived, view.scope), own_traces, derived),
+        ]
     except (HedgerowError, OSError) as error:
         raise _not_forgotten(derived, f"{file} was not deleted", error) from error
     with locked(derived.lock), system_errors("remove", path):
@@ -432,7 +457,7 @@ def forget(
         if left:  # another process read the file meanwhile
             removed += _purged(derived, traces)
             left = _left(derived, traces)
-        found, unread = _copies(derived, traces, others.paths) if visible is None else ([], [])
+        found, unread = ([], []) if view.scope else _copies(derived, traces, others.paths)
     except (HedgerowError, OSError) as error:
         raise _not_forgotten(derived, f"{file} was deleted", error) from error
     if left:
@@ -443,17 +468,13 @@ def forget(
         str(derived.root),
         file,
         tuple(named_by),
-        removed,
-        tuple(_seen(rewritten, visible)),
-        tuple(_seen(emptied, visible)),
-        tuple(_seen(quoting, visible)),
+        tuple(one for one in removed if not view.scope or one.endswith(f"{view.scope.suffix}.md")),
+        tuple(filter(view.has, rewritten)),
+        tuple(filter(view.has, emptied)),
+        tuple(quoting),
         tuple(found),
-        (*unread, *_out_of_reach(derived, imported)),
+        (*unread, *_out_of_reach(derived, metadata.get(IMPORT_ID))),
     )
-
-
-def _seen(files: Iterable[str], visible: Collection[str] | None) -> list[str]:
-    return [file for file in files if visible is None or file in visible]
 
 
 def _out_of_reach(derived: Derived, imported: object) -> Iterator[str]:
@@ -466,15 +487,19 @@ def _out_of_reach(derived: Derived, imported: object) -> Iterator[str]:
     yield "backups, synced copies, and what other processes have in memory"
 
 
-def _rewritten_pages(derived: Derived, file: str) -> tuple[list[str], list[str]]:
-    """Remove the lines of pages that quote a file, and the pages of which nothing is left.
+def _rewritten_pages(derived: Derived, file: str, scope: Scope) -> tuple[list[str], list[str]]:
+    """Remove the lines of pages that quote a file of a scope, and the pages of which nothing is left.
 
-    Returns the pages that were changed, and those that were removed.
+    Returns the pages that were changed, and those that were removed. A page of another user, which cannot have seen
+    the file, only names a file of that path.
     """
-    changed, removed = [], []
+    changed: list[str] = []
+    removed: list[str] = []
     for page in read_documents(derived.source_root, derived.rules).pages:
         path = derived.source_root / page
         data = read_regular(path)
+        if not scope.is_comparable(Scope.stated(parse_document(page, data).metadata)):
+            continue
         new = without_source(decode(data), file)
         if new is not None:
             mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
@@ -488,8 +513,8 @@ def _rewritten_pages(derived: Derived, file: str) -> tuple[list[str], list[str]]
     return changed, removed
 
 
-def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:
-    """Remove everything that was derived from a deleted file."""
+def _purged(derived: Derived, traces: list[str]) -> list[str]:
+    """Remove everything that was derived from a deleted file. Returns the paths of the deleted files."""
     sync(derived, allow_empty=True)
     forget_elsewhere(derived)
     with locked(derived.lock):
@@ -500,7 +525,7 @@ def _purged(derived: Derived, traces: list[str]) -> tuple[str, ...]:
                 _vacuum(store.index)
         if derived.manifest.exists():
             write_manifest(derived)
-        return tuple(_without_traces(derived, traces))
+        return list(_without_traces(_replaceable(derived), traces, derived))
 
 
 def _rules_without(rules: MemoryRules, file: str) -> MemoryRules:
@@ -524,17 +549,28 @@ def _not_forgotten(derived: Derived, done: str, problem: str | Exception) -> Hed
     )
 
 
-def _without_traces(derived: Derived, traces: list[str]) -> Iterator[str]:
-    """Delete reports, and stores, indexes and writes of old, with traces of a file; yields their paths."""
+def _replaceable(derived: Derived) -> list[Path]:
+    """Return the reports, and the stores, indexes and writes of old."""
     old = f"{derived.store.name}.", f"{derived.index.name}."
-    replaceable = [
+    return [
         other
         for other in _derived_files(derived)
         if other.parent == derived.reports
         or other.name.startswith(old)
         or other.name.endswith(TEMPORARY_SUFFIX)
     ]
-    for other in _with(replaceable, traces):
+
+
+def _reports(derived: Derived, scope: Scope) -> list[Path]:
+    """Return the reports of a scope; none without a scope."""
+    if not scope:
+        return []
+    return [one for one in _derived_files(derived) if one.name.endswith(f"{scope.suffix}.md")]
+
+
+def _without_traces(files: Sequence[Path], traces: list[str], derived: Derived) -> Iterator[str]:
+    """Delete the files with traces of a forgotten one; yields their paths."""
+    for other in _with(files, traces):
         with system_errors("remove", other):
             remove(other)
         yield other.relative_to(derived.root).as_posix()

@@ -16,7 +16,7 @@ from hedgerow._checks import (
     checked_path,
 )
 from hedgerow._dual import asynchronous, on_thread
-from hedgerow._engine import _settled_signatures
+from hedgerow._engine import _settled_signatures, parse_pipeline
 from hedgerow._operations.operation import Request
 from hedgerow._times import checked_time
 from hedgerow.errors import InvalidInputError
@@ -89,7 +89,7 @@ from .times import HOLDS, Validity
 from .trust import Choices, agent_model
 
 if TYPE_CHECKING:
-    from hedgerow._engine import Index, Store, _FileColumns
+    from hedgerow._engine import Store
     from hedgerow.agents import AgentDefinition, Agents, ModelClient
     from hedgerow.embedders import AnyEmbedder
     from hedgerow.results import QueryResult
@@ -348,16 +348,15 @@ class MemoryRoot(RootOperations):
 
     def _list(self, request: ListRequest) -> MemoryList:
         session = self._session(sync=request.sync)
-        return listed(self._root, session, request, Moment.of(None, self._scope))
+        return listed(self._root, session, request, Moment.of(None))
 
     def _types(self, *, sync: bool) -> frozenset[str]:
         """Return the types of the memories of the scope, and those of every root."""
+        return frozenset((*DIRECTORIES, *self._session(sync=sync).view.files.types))
 
-        def types(index: Index, columns: _FileColumns) -> frozenset[str]:
-            found = columns.types(index, self._scope.ids, self._scope.shared)
-            return frozenset((*DIRECTORIES, *found))
-
-        return self._opened.read(self._config(), types, sync=sync)
+    def _node_types(self, *, sync: bool = True) -> Sequence[str]:
+        """Return the types that a pipeline may name."""
+        return self._session(sync=sync).view.node_types
 
     def _grep(self, request: GrepRequest) -> GrepResult:
         return self._opened.grep(self._config(), request, self._scope)
@@ -420,7 +419,6 @@ class MemoryRoot(RootOperations):
 
     def _query(self, request: QueryRequest) -> QueryResult:
         session, legs = self._session(sync=request.sync), self._legs(sync=request.sync)
-        within = session.visible()
 
         def work() -> QueryResult:
             options: dict[str, Any] = {
@@ -429,11 +427,15 @@ class MemoryRoot(RootOperations):
                 "legs": legs,
                 "explain": request.explain,
             }
-            store = session.store()
-            if within is None:
-                return store.query(request.pipeline, **options)
-            files = session.nodes()
-            return store._query_within(request.pipeline, within, files, **options)  # noqa: SLF001 - of the package
+            store, pipeline = session.store(), request.pipeline
+            if not self._scope:
+                return store.query(pipeline, **options)
+            view = session.view
+            if isinstance(pipeline, str):
+                terms = options.pop("terms")
+                pipeline = parse_pipeline(pipeline, terms=terms, types=view.node_types)
+                options["terms"] = None
+            return store._query_within(pipeline, view.nodes, **options)  # noqa: SLF001 - of the package
 
         return session.mended(work)
 
@@ -462,7 +464,7 @@ class MemoryRoot(RootOperations):
         """
         session = self._session(sync=sync)
         [path] = session.resolve(key)
-        return Moment.of(as_of, self._scope).validity(session.marks(), path)
+        return Moment.of(as_of).validity(session.view.marks, path)
 
     avalidity = asynchronous(validity)
 
@@ -481,9 +483,8 @@ class MemoryRoot(RootOperations):
     def _validities(
         self, session: Session, keys: Iterable[str], as_of: QuestionDate | None
     ) -> dict[str, Validity]:
-        at, marks = Moment.of(as_of, self._scope), session.marks()
-        seen = (key for key in keys if self._scope.has(marks.scope(key)))
-        found = {key: at.validity(marks, key) for key in seen}
+        at, marks = Moment.of(as_of), session.view.marks
+        found = {key: at.validity(marks, key) for key in keys}
         return {key: validity for key, validity in found.items() if validity != HOLDS}
 
     # Operations that write.
@@ -509,7 +510,7 @@ class MemoryRoot(RootOperations):
 
     def _edit(self, request: EditRequest) -> Memory:
         session = self._session()
-        file, request = at_section(session.own, request)
+        file, request = at_section(session.resolve_own, request)
         done = edit(session.derived, file, request, self._scope.own)
         session.wrote([file])
         return done
@@ -518,11 +519,9 @@ class MemoryRoot(RootOperations):
         from . import rename as renaming  # noqa: PLC0415 - slow to import
 
         session = self._session()
-        [path] = session.own(request.key)
+        [path] = session.resolve_own(request.key)
         new = renaming.new_path(session.derived, path, request.to)
-        changed, by_hand = renaming.rename(
-            session.derived, session.nodes(), path, new, session.visible(self._scope.own)
-        )
+        changed, by_hand = renaming.rename(session, path, new)
         with after_writing(f"{new}, renamed from {path}"):
             title = self._session().titles([new]).get(new)
         return RenameResult(str(self._root), path, new, tuple(changed), tuple(by_hand), title)
@@ -537,28 +536,28 @@ class MemoryRoot(RootOperations):
         check_no_secret(request.text or "", allowed=request.allow_secret)
         session = self._session()
         if request.by is not None:
-            old, new = session.own(request.old, request.by)
-            check_no_circle(session.marks(), old, new)
+            old, new = session.resolve_own(request.old, request.by)
+            check_no_circle(session.view.marks, old, new)
             return self._marked(session, old, supersede(session.derived, old, new))
         # The name is looked up under the lock: another process may have superseded the memory.
         with one_writer(session.derived):
-            [old] = session.own(request.old)
+            [old] = session.resolve_own(request.old)
             new, changed, similar = remember_instead(session, old, request, request.text or "")
             return replace(self._marked(session, old, changed, new), similar=similar)
 
     def _retract(self, request: RetractRequest) -> MarkResult:
         session = self._session()
-        [path] = session.own(request.key)
+        [path] = session.resolve_own(request.key)
         return self._marked(session, path, retract(session.derived, path, request.reason))
 
     def _restore(self, request: RestoreRequest) -> MarkResult:
         session = self._session()
-        [path] = session.own(request.key, ended=True)
-        marks = session.marks()
-        news = [
-            one for one in marks.said_to_supersede(path) if self._scope.own.has(marks.scope(one))
-        ]
-        changed, removed = restore(session.derived, session.nodes(), path, news)
+        [path] = session.resolve_own(request.key, ended=True)
+        view, own = session.view, session.own
+        said = view.marks.said_to_supersede(path)
+        # A shared memory is not written, and a name may lead to no file.
+        news = [one for one in said if own.has(one) or not view.has(one)]
+        changed, removed = restore(session.derived, view, path, news)
         return replace(self._marked(session, path, changed), removed=tuple(removed))
 
     def _marked(
@@ -566,30 +565,28 @@ class MemoryRoot(RootOperations):
     ) -> MarkResult:
         """Sync, and return the result for a memory that was marked."""
         session.wrote([*changed, *([] if written is None else [written])])
-        validity = Moment.of(None, self._scope).validity(session.marks(), path)
+        validity = Moment.of(None).validity(session.view.marks, path)
         return MarkResult(str(self._root), path, tuple(changed), validity, written)
 
     def _forget(self, request: ForgetRequest) -> ForgetResult:
         from .rename import forget  # noqa: PLC0415 - slow to import
 
         session = self._session()
-        [path] = session.own(request.key)
-        named_by = sorted(
-            {source for source, target, *_ in session.graph().edges if target == path}
-        )
-        return forget(session.derived, path, named_by, session.visible())
+        [path] = session.resolve_own(request.key)
+        named_by = [one for one in session.view.nodes.linking_to(path) if one != path]
+        return forget(session.derived, path, named_by, session.view)
 
     def _link(self, request: LinkRequest) -> LinkResult:
         session = self._session()
-        a, b = *session.own(request.a), *session.resolve(request.b)
-        link(session.derived, session.nodes(), a, b, request)
+        a, b = *session.resolve_own(request.a), *session.resolve(request.b)
+        link(session.derived, session.view, a, b, request)
         session.wrote([a])
         return LinkResult(str(self._root), a, b, request.rel, strength=request.strength)
 
     def _unlink(self, request: UnlinkRequest) -> LinkResult:
         session = self._session()
-        a, b = *session.own(request.a), *session.resolve(request.b)
-        removed = unlink(session.derived, session.nodes(), a, b, relation=request.rel)
+        a, b = *session.resolve_own(request.a), *session.resolve(request.b)
+        removed = unlink(session.derived, session.view, a, b, relation=request.rel)
         session.wrote([a])
         return LinkResult(str(self._root), a, b, request.rel, removed=removed)
 

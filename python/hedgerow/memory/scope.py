@@ -93,6 +93,10 @@ class Scope:
             return True
         return all(stated.get(key) == value for key, value in self.to_dict().items())
 
+    def is_comparable(self, other: Scope) -> bool:
+        """Return whether one of two scopes is the other or wider."""
+        return self.has(other) or other.has(self)
+
     def narrowed(self, other: Scope) -> Scope:
         """Return this scope, narrowed by another; InvalidInputError if they contradict."""
         for key, value in self.to_dict().items():

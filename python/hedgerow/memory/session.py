@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import starmap
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +22,7 @@ from .derived import Derived, damage_in, is_mended_by_sync, remove_damaged
 from .documents import unread_files
 from .files import locked, system_errors
 from .index_handle import OpenedIndex
-from .links import SUPERSEDED_BY, SUPERSEDES, Marks, without_attachments
+from .links import SUPERSEDED_BY, SUPERSEDES, without_attachments
 from .names import check_types, type_word
 from .note import now
 from .operations import ListRequest
@@ -31,9 +30,10 @@ from .recall import Moment, RecallFilter
 from .results import ListedMemory, MemoryList, RootGraph
 from .root_files import FileCheck, FreshnessCheck
 from .scope import Scope
+from .view import View
 
 if TYPE_CHECKING:
-    from hedgerow._engine import Index, Store, _FileColumns
+    from hedgerow._engine import Index, Store, _FileColumns, _View
     from hedgerow.typing import Progress
 
 T = TypeVar("T")
@@ -54,6 +54,7 @@ class Session:
         self.config = config
         self.index = index
         self.scope = scope
+        self._views: dict[Scope, View] = {}
         self._check = check
         self._files = check.files
         self._sync = sync
@@ -64,6 +65,24 @@ class Session:
     def derived(self) -> Derived:
         """The paths of the derived files."""
         return Derived.of(self.config)
+
+    @property
+    def view(self) -> View:
+        """The view of the memories that may be seen, made once."""
+        return self._view_of(self.scope)
+
+    @property
+    def own(self) -> View:
+        """The view of the memories that may be written: none is shared."""
+        return self._view_of(self.scope.own)
+
+    def _view_of(self, scope: Scope) -> View:
+        def files(scope: Scope) -> _View:
+            return self.read(lambda index, columns: columns.view(index, scope.ids, scope.shared))
+
+        if scope not in self._views:
+            self._views[scope] = View(scope, files, self.nodes, self.store)
+        return self._views[scope]
 
     def nodes(self, progress: Progress | None = None) -> _Nodes:
         """Return the state of the nodes in the store. Raises IndexFileError if there is none to read."""
@@ -102,65 +121,25 @@ class Session:
                 if not remove_damaged(self.derived, damage):
                     raise
         self._store_due = True
+        self._views.clear()
         return work()
 
     def graph(self) -> RootGraph:
         """Return the links between the memories of the scope, and those that lead to no file."""
 
         def work() -> RootGraph:
-            visible = self.visible()
-            edges, unresolved = self.edges(visible)
+            edges, unresolved = self.view.nodes.edges()
+            if not self.scope:
+                # Pipelines use those of the store.
+                edges = self._files.store(self.derived)._edges()  # noqa: SLF001 - of the same package
             missing = without_attachments(unresolved, self.config.source_root)
-            # A file that is not read has no scope.
-            skips = starmap(Skip, self.nodes().ledger.skips) if visible is None else ()
+            # The scope of a file that cannot be read is unknown.
+            skips = () if self.scope else starmap(Skip, self.nodes().ledger.skips)
             return RootGraph(tuple(edges), tuple(missing), tuple(skips))
 
         return self.mended(work)
 
-    def edges(
-        self, visible: AbstractSet[str] | None
-    ) -> tuple[list[tuple[str, str, str, float]], list[tuple[str, str]]]:
-        """Return the links between the visible files, as if there were no others, or between all, and
-        those that lead to none.
-        """
-        edges, unresolved = self.nodes().edges(visible)
-        if visible is None:
-            # Pipelines use those of the store.
-            edges = self._files.store(self.derived)._edges()  # noqa: SLF001 - of the same package
-        return edges, unresolved
-
-    def marks(self) -> Marks:
-        """Return the marks that the files state."""
-        return self._read(Marks.of)
-
-    def passing(self, wanted: RecallFilter) -> frozenset[str]:
-        """Return the files of the scope with the wanted types, tags and writers, in the state of the last sync.
-
-        Raises InvalidInputError for a type that no memory has.
-        """
-        ids, shared = self.scope.ids, self.scope.shared
-        types, tags, writers = list(wanted.types), list(wanted.tags), list(wanted.writers)
-
-        def files(index: Index, columns: _FileColumns) -> frozenset[str]:
-            if types:
-                check_types(types, columns.types(index, ids, shared))
-            found = columns.paths_passing(
-                index, types=types, tags=tags, writers=writers, scope=ids, shared=shared
-            )
-            return frozenset(found)
-
-        return self.index.read(self.config, files, sync=False)
-
-    def visible(self, scope: Scope | None = None) -> frozenset[str] | None:
-        """Return the files of the scope, or of another one; None for all."""
-        wanted = self.scope if scope is None else scope
-        if not wanted:
-            return None
-        return self._read(
-            lambda index, columns: frozenset(columns.paths_in(index, wanted.ids, wanted.shared))
-        )
-
-    def _read(self, answer: Callable[[Index, _FileColumns], T]) -> T:
+    def read(self, answer: Callable[[Index, _FileColumns], T]) -> T:
         """Return an answer of the index, which is brought up to date unless it just was."""
         fresh, self._index_fresh = self._index_fresh, self._sync
         return self.index.read(self.config, answer, sync=self._sync, fresh=fresh)
@@ -195,15 +174,15 @@ class Session:
         Of several memories the one that holds counts. Raises InvalidInputError: `unknown_node` if there
         is no such memory, `ambiguous_node` if several hold, or none.
         """
-        return self._resolve(keys, self.scope, ended=False)
+        return self._resolve(keys, self.view, ended=False)
 
-    def own(self, *keys: str, ended: bool = False) -> list[str]:
+    def resolve_own(self, *keys: str, ended: bool = False) -> list[str]:
         """Return the paths that keys mean among the memories that may be written: none is shared.
 
         With `ended`, of several memories the one that no longer holds counts.
         """
         try:
-            return self._resolve(keys, self.scope.own, ended=ended)
+            return self._resolve(keys, self.own, ended=ended)
         except InvalidInputError as error:
             if error.code != "unknown_node" or not (self.scope.shared and self._are_known(keys)):
                 raise
@@ -220,19 +199,19 @@ class Session:
             return False
         return True
 
-    def _resolve(self, keys: Iterable[str], scope: Scope, *, ended: bool) -> list[str]:
-        state = self.nodes()
-        visible = self.visible(scope)
-        names, holds = state.names(visible), self._holding(ended=ended)
-        pages = cache(partial(self.passing, RecallFilter(frozenset({"page"}))))
-
-        skips = unread_files(state.ledger) if visible is None else ()
+    def _resolve(self, keys: Iterable[str], view: View, *, ended: bool) -> list[str]:
+        skips = () if self.scope else unread_files(self.nodes().ledger)
         unread = {one.path: one.reason for one in skips}
-        return [key_of(names, key, holds, lambda path: path in pages(), unread) for key in keys]
+        pages = cache(lambda: _passing(self.view, RecallFilter(frozenset({"page"}))))
 
-    def _holding(self, *, ended: bool) -> Callable[[str], bool]:
-        """Return a predicate: whether a memory holds now, or with `ended` no longer does."""
-        return lambda path: self.marks().holds(path, now()) is not ended
+        def prefers(path: str) -> bool:
+            """Whether a memory holds now, or with `ended` no longer does."""
+            return self.view.marks.holds(path, now()) is not ended
+
+        def is_page(path: str) -> bool:
+            return path in pages()
+
+        return [key_of(view.names, key, prefers, is_page, unread) for key in keys]
 
     def wrote(self, paths: Sequence[str]) -> None:
         """Bring index and store up to date with files that the operation wrote.
@@ -241,6 +220,7 @@ class Session:
         """
         from .sync import sync_written  # noqa: PLC0415 - slow to import
 
+        self._views.clear()
         with after_writing(", ".join(paths)):
             sync_written(self.derived, paths, self._files, with_store=True)
 
@@ -268,8 +248,8 @@ def key_of(
     """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
     `names` are those of the files that count. If only pages have the name, files with that title count too. Of
-    several files the only one that is no page counts, then the only one that `prefers` is true of. Raises InvalidInputError if there is no such file (`unknown_node`), or still more than one
-    (`ambiguous_node`). The error names the reason for one of the `unread` paths.
+    several files the only one that is no page counts, then the only one that `prefers` is true of. Raises
+    InvalidInputError if there is no such file (`unknown_node`), or still more than one (`ambiguous_node`). The error names the reason for one of the `unread` paths.
     """
     key = checked_text(name, "key")
     found = names.candidates(key)
@@ -310,17 +290,17 @@ def key_of(
 
 def listed(root: Path, session: Session, request: ListRequest, time: Moment) -> MemoryList:
     """List memories, the last changed first, each as it is at a time."""
-    store, visible = session.store(), session.visible()
+    store, view = session.store(), session.view
     stages = "all | sort:timestamp | select:key,type,timestamp"
-    rows = store.query(stages, now=0, within=visible).rows or []
+    rows = store.query(stages, now=0, within=view.paths).rows or []
     if request.superseded:
         old = _superseded(session.graph())
         rows = [row for row in rows if row[0] in old]
     types = () if request.type is None else (request.type,)
     if wanted := RecallFilter.of(types, request.tags, request.written_by, None, None, time.now):
-        passing = session.passing(wanted)
+        passing = _passing(view, wanted)
         rows = [row for row in rows if row[0] in passing]
-    marks = session.marks()
+    marks = view.marks
     for why in [name for name in ("retracted", "expired") if getattr(request, name)]:
         rows = [row for row in rows if time.validity(marks, str(row[0])).why == why]
     page = rows[request.offset : request.offset + request.limit]
@@ -332,6 +312,17 @@ def listed(root: Path, session: Session, request: ListRequest, time: Moment) -> 
 
     memories = tuple(one(str(key), str(of), int(at)) for key, of, at in page)
     return MemoryList(str(root), len(rows), memories)
+
+
+def _passing(view: View, wanted: RecallFilter) -> frozenset[str]:
+    """Return the files with the wanted types, tags and writers.
+
+    Raises InvalidInputError for a type that no memory has.
+    """
+    if wanted.types:
+        check_types(wanted.types, view.files.types)
+    types, tags, writers = list(wanted.types), list(wanted.tags), list(wanted.writers)
+    return frozenset(view.files.paths_passing(types=types, tags=tags, writers=writers))
 
 
 def _superseded(graph: RootGraph) -> set[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from typing import Annotated, Any, ClassVar, Literal, NoReturn, cast
 
@@ -156,11 +156,6 @@ class Validity(Result):
     stale_since: datetime | None = None
 
     JSON_PROPERTIES: ClassVar[Mapping[str, str]] = {"holds": "holds"}
-
-    def seen(self, is_visible: Callable[[str], bool]) -> Validity:
-        """Return the validity without the names of memories that are not visible."""
-        by, doubtful = filter(is_visible, self.by), filter(is_visible, self.doubtful)
-        return replace(self, by=tuple(by), doubtful=tuple(doubtful))
 
     @property
     def holds(self) -> bool:

@@ -76,7 +76,7 @@ def _of_recall(
     if (rank := _rank(found, file)) is not None:
         said = f"{file} is among the results: number {rank + 1}."
         return answer(None, said, rank, result_rank=rank, score=found.results[rank].score)
-    state = Moment.of(request.as_of, scope).validity(session.marks(), file)
+    state = Moment.of(request.as_of).validity(session.view.marks, file)
     if state.why is not None and not request.include_superseded:
         said = f"{file} does not hold ({state}); only a recall that includes superseded memories finds it."
         return answer(state.why, said)
@@ -92,11 +92,7 @@ def _of_recall(
     anything |= {"after": None, "before": None}
     if _rank(recall(replace(request, limit=_MOST_RANKED, **anything)), file) is not None:
         return answer("filtered", f"{file} is {LEFT_OUT['filtered']}.")
-    cut, said = _of_search(opened, session, request.query, file)
-    # Other ranks than those of a recall count the memories of others too.
-    if scope and cut not in {"no_match", "excluded"}:
-        cut, said = "limit", f"{file} is not among the best {_MOST_RANKED:,}."
-    return answer(cut, said)
+    return answer(*_of_search(opened, session, request.query, file, scope))
 
 
 def _path_below(derived: Derived, key: str) -> str:
@@ -121,11 +117,15 @@ def _passed_by(derived: Derived, query: str, file: str) -> RecallWhyNot | None:
     return None
 
 
-def _of_search(opened: OpenedIndex, session: Session, query: str, file: str) -> tuple[str, str]:
+def _of_search(
+    opened: OpenedIndex, session: Session, query: str, file: str, scope: Scope
+) -> tuple[str, str]:
     """Return the cause that kept the passages of a memory out of the search, for the one with the
     most words.
     """
-    ranked = [opened.why_not(session.config, query, f"{file}#{n}") for n in range(_MOST_PASSAGES)]
+    ranked = [
+        opened.why_not(session.config, query, f"{file}#{n}", scope) for n in range(_MOST_PASSAGES)
+    ]
     passages = [one for one in ranked if one.cut != "not_in_index"]
     if not passages:
         return "no_match", f"{file} has no text that a recall could find."

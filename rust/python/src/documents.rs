@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_graph::graph::EdgeInput;
-use hedgerow_memory::facts::Scope;
 use hedgerow_memory::format::FolderKind;
 use hedgerow_memory::review::{
     self, Documents, Fingerprint, SearchLimits, Selection, StoredDocument, audit, conflict_copies,
@@ -19,8 +18,8 @@ use pyo3::types::PyTuple;
 
 use crate::errors;
 use crate::folder::{KindTuple, PyListing, SkipTuple, folder_kind, tuple_of};
-use crate::marks::{PyMarks, validity};
 use crate::text::Text;
+use crate::view::{PyView, validity, visibility};
 
 /// The least time between two calls of `progress`.
 const PROGRESS: Duration = Duration::from_millis(100);
@@ -46,7 +45,7 @@ type EdgeTuple = (String, String, String, f64);
 /// A memory and its validity.
 type Ended<'d, 'py> = (&'d str, Option<Bound<'py, PyTuple>>);
 
-/// The memories of a folder that a scope sees, read at once, in the order of their paths.
+/// The visible memories of a folder, read at once, in the order of their paths.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Documents")]
 pub struct PyDocuments {
     documents: Documents,
@@ -67,8 +66,8 @@ impl PyDocuments {
     ) -> PyResult<Self> {
         let listing = &listing.get().0;
         let kind = folder_kind(kind);
-        let scope = Scope::new(scope.map(|id| id.map(|id| id.to_string())));
-        let read = || Ok(Documents::read(&folder, listing, &kind).within(scope, shared));
+        let visible = visibility(scope, shared);
+        let read = || Ok(Documents::read(&folder, listing, &kind).within(&visible));
         let documents = errors::call_detached(py, read)?;
         Ok(Self { documents, kind })
     }
@@ -236,10 +235,10 @@ impl PyDocuments {
         Ok((chosen.sources, ended.collect::<PyResult<_>>()?))
     }
 
-    /// The marks of the memories.
-    fn marks(&self, py: Python<'_>) -> PyResult<PyMarks> {
+    /// The view of the memories, with their marks.
+    fn view(&self, py: Python<'_>) -> PyResult<PyView> {
         let columns = errors::call_detached(py, || Ok(Arc::clone(self.documents.columns())))?;
-        Ok(PyMarks::of(columns))
+        Ok(PyView(columns))
     }
 
     /// Return the text of a memory; None without it.

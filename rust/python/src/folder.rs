@@ -17,7 +17,7 @@ use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::index::PyIndex;
-use crate::text::Text;
+use crate::text::{Text, texts};
 
 /// The path, the code, the reason and the line.
 pub type SkipTuple = (String, String, String, Option<u64>);
@@ -328,10 +328,6 @@ pub fn _settled_signatures(files: Vec<PathBuf>) -> Option<Vec<Option<String>>> {
         Err(_) => Some(None),
     };
     files.iter().map(signature).collect()
-}
-
-fn texts(given: &[Text]) -> Vec<String> {
-    given.iter().map(|text| text.to_string()).collect()
 }
 
 pub fn tuple_of(skip: &Skip) -> SkipTuple {

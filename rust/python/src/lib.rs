@@ -38,7 +38,6 @@ mod ingest;
 mod interrupt;
 mod json;
 mod linked;
-mod marks;
 mod name;
 mod node;
 mod node_iterator;
@@ -66,6 +65,7 @@ mod toml;
 mod trigram_index;
 mod value;
 mod vector;
+mod view;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
@@ -111,7 +111,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<searcher::PyStop>()?;
     module.add_class::<recall::PyFileColumns>()?;
     module.add_class::<recall::PyRecall>()?;
-    module.add_class::<marks::PyMarks>()?;
+    module.add_class::<view::PyView>()?;
     module.add_class::<documents::PyDocuments>()?;
     embed::add_functions(module)?;
     for function in [

@@ -42,7 +42,7 @@ impl PyNames {
 
     /// The files that a name from the top folder may mean.
     fn candidates(&self, name: Text) -> Vec<&str> {
-        self.0.candidates(&name, false, "")
+        self.0.candidates(&name)
     }
 
     /// The files with a title or an alias, in the order of their paths.
@@ -83,14 +83,19 @@ impl PyNodes {
         self.ledger.clone_ref(py)
     }
 
-    /// Return the names of all files, or of the visible files alone.
-    #[pyo3(signature = (visible=None))]
-    fn names(&self, py: Python<'_>, visible: Option<HashSet<String>>) -> PyResult<PyNames> {
-        let nodes = self.nodes(py)?;
-        Ok(PyNames(match visible {
-            Some(visible) => Arc::new(nodes.names_within(&visible)),
-            None => Arc::clone(nodes.names()),
-        }))
+    /// The files that names mean.
+    #[getter]
+    fn names(&self, py: Python<'_>) -> PyResult<PyNames> {
+        Ok(PyNames(Arc::clone(self.nodes(py)?.names())))
+    }
+
+    /// Return the nodes of the visible files, as if there were no others.
+    fn within(&self, py: Python<'_>, visible: HashSet<String>) -> PyResult<Self> {
+        let state = errors::call_detached(py, || self.state.within(&visible))?;
+        Ok(Self {
+            state: Arc::new(state),
+            ledger: self.ledger.clone_ref(py),
+        })
     }
 
     /// Return the names after a file moves to another path.
@@ -131,13 +136,12 @@ impl PyNodes {
         errors::call_detached(py, || Ok(nodes.linking_to(&file)))
     }
 
-    /// The edges (source, target, relation, strength) between the visible files, or between all, in order, and the
-    /// links (file, target) that lead to none of them.
-    #[pyo3(signature = (visible=None))]
-    fn edges(&self, py: Python<'_>, visible: Option<HashSet<String>>) -> PyResult<EdgesTuple> {
+    /// The edges (source, target, relation, strength) between the files, in order, and the links (file, target) that
+    /// lead to none of them.
+    fn edges(&self, py: Python<'_>) -> PyResult<EdgesTuple> {
         let nodes = self.nodes(py)?;
         errors::call_detached(py, || {
-            let (edges, missing) = nodes.edges_within(visible.as_ref());
+            let (edges, missing) = nodes.edges(None);
             let tuple =
                 |((source, target, relation), strength)| (source, target, relation, strength);
             Ok((edges.into_iter().map(tuple).collect(), missing))

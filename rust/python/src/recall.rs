@@ -2,31 +2,28 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hedgerow_engine::calendar::Time;
-use hedgerow_engine::index::Index;
 use hedgerow_engine::retrieval::Request;
-use hedgerow_memory::facts::{Scope, session_id};
+use hedgerow_memory::facts::{Visibility, session_id};
 use hedgerow_memory::recall::{
-    Bound as TimeBound, ColumnCache, Evidence, FileColumns, Pattern, Recall, RecallFilter,
-    RecallHit, RecallRequest, columns, grep, recall, recall_terms,
+    Bound as TimeBound, ColumnCache, Evidence, Recall, RecallFilter, RecallHit, RecallRequest,
+    columns, recall, recall_terms,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors;
-use crate::folder::{SkipTuple, tuple_of};
 use crate::found::PyFound;
 use crate::index::PyIndex;
 use crate::interrupt;
 use crate::json;
-use crate::marks::{PyMarks, validity};
 use crate::search_options::{DatedQuery, Embedded, PySearchOptions, embedded};
 use crate::searcher::{PySearcher, PyStop};
-use crate::text::Text;
+use crate::text::{Text, texts};
+use crate::view::{PyView, validity, visibility};
 
 /// The distinct lower-case tokens of a query, without stop words and single letters.
 #[pyfunction]
@@ -45,131 +42,29 @@ impl PyFileColumns {
         Self(Arc::default())
     }
 
-    /// The buckets of all files, each once.
-    fn buckets(&self, py: Python<'_>, searcher: &Bound<'_, PySearcher>) -> PyResult<Vec<String>> {
-        let columns = self.current(py, searcher.get().index()?)?;
-        Ok(owned(columns.buckets()))
-    }
-
-    /// Return the validity of all memories, by their marks.
-    fn marks(&self, py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<PyMarks> {
-        self.current(py, &index.get().index).map(PyMarks::of)
-    }
-
-    /// The paths of the files of a scope, with those of no scope if they are `shared`.
-    fn paths_in(
+    /// Return the view of the memories of a scope, with those of no scope if they are `shared`; of all memories
+    /// without a scope.
+    fn view(
         &self,
         py: Python<'_>,
         index: &Bound<'_, PyIndex>,
         scope: [Option<Text>; 3],
         shared: bool,
-    ) -> PyResult<Vec<String>> {
-        let columns = self.current(py, &index.get().index)?;
-        Ok(owned(columns.paths_in(&scope_of(scope), shared)))
+    ) -> PyResult<PyView> {
+        let (index, visible) = (&index.get().index, visibility(scope, shared));
+        errors::call_detached(py, || columns(index, &self.0, &visible)).map(PyView)
     }
 
-    /// Search the files below `folder` that a scope sees and that have one of `types` and all `tags`.
-    ///
-    /// Returns the first `limit` lines that match, each as file, line, text, lines before and after; how
-    /// many match, in how many files; and the files that could not be read.
-    #[allow(clippy::too_many_arguments, reason = "as many as a grep has")]
-    #[pyo3(signature = (index, folder, pattern, *, regex, ignore_case, types, tags, scope, shared, limit, context))]
-    fn grep(
+    /// Return a Searcher that finds memories of a scope alone, and takes other spellings from them alone.
+    fn searcher(
         &self,
-        py: Python<'_>,
-        index: &Bound<'_, PyIndex>,
-        folder: PathBuf,
-        pattern: Text,
-        regex: bool,
-        ignore_case: bool,
-        types: Vec<Text>,
-        tags: Vec<Text>,
+        searcher: &Bound<'_, PySearcher>,
         scope: [Option<Text>; 3],
         shared: bool,
-        limit: usize,
-        context: usize,
-    ) -> PyResult<(Vec<LineTuple>, usize, usize, Vec<SkipTuple>)> {
-        let filter = RecallFilter {
-            types: texts(types),
-            tags: texts(tags),
-            scope: scope_of(scope),
-            shared,
-            ..RecallFilter::default()
-        };
-        let columns = self.current(py, &index.get().index)?;
-        let found = errors::call_detached(py, || {
-            let pattern = Pattern::new(&pattern, regex, ignore_case)?;
-            let files = columns.paths_passing(&filter);
-            grep(&folder, files, &pattern, limit, context)
-        })?;
-        let lines = found.lines.into_iter();
-        let lines = lines.map(|one| (one.file, one.line, one.text, one.before, one.after));
-        let skips = found.skips.iter().map(tuple_of).collect();
-        Ok((lines.collect(), found.count, found.files, skips))
+    ) -> PyResult<PySearcher> {
+        let visible = visibility(scope, shared);
+        searcher.get().within(Arc::clone(&self.0), visible)
     }
-
-    /// The paths of the files of a scope that have one of `types`, all `tags` and one of `writers`.
-    #[pyo3(signature = (index, *, types, tags, writers, scope, shared))]
-    #[allow(clippy::too_many_arguments, reason = "each filter")]
-    fn paths_passing(
-        &self,
-        py: Python<'_>,
-        index: &Bound<'_, PyIndex>,
-        types: Vec<Text>,
-        tags: Vec<Text>,
-        writers: Vec<Text>,
-        scope: [Option<Text>; 3],
-        shared: bool,
-    ) -> PyResult<Vec<String>> {
-        let filter = RecallFilter {
-            types: texts(types),
-            tags: texts(tags),
-            writers: texts(writers),
-            scope: scope_of(scope),
-            shared,
-            ..RecallFilter::default()
-        };
-        let columns = self.current(py, &index.get().index)?;
-        Ok(owned(columns.paths_passing(&filter)))
-    }
-
-    /// The words of the types of the files of a scope, each once.
-    fn types(
-        &self,
-        py: Python<'_>,
-        index: &Bound<'_, PyIndex>,
-        scope: [Option<Text>; 3],
-        shared: bool,
-    ) -> PyResult<Vec<String>> {
-        let filter = RecallFilter {
-            scope: scope_of(scope),
-            shared,
-            ..RecallFilter::default()
-        };
-        let columns = self.current(py, &index.get().index)?;
-        Ok(columns
-            .types(&filter)
-            .into_iter()
-            .map(str::to_owned)
-            .collect())
-    }
-}
-
-impl PyFileColumns {
-    fn current(&self, py: Python<'_>, index: &Index) -> PyResult<Arc<FileColumns>> {
-        errors::call_detached(py, || columns(index, &self.0))
-    }
-}
-
-/// The file, the number and the text of a line, and the lines before and after it.
-type LineTuple = (String, usize, String, Vec<String>, Vec<String>);
-
-fn owned(texts: Vec<&str>) -> Vec<String> {
-    texts.into_iter().map(str::to_owned).collect()
-}
-
-fn texts(texts: Vec<Text>) -> Vec<String> {
-    texts.iter().map(|text| text.to_string()).collect()
 }
 
 fn bound((moment, local): BoundTuple) -> TimeBound {
@@ -183,6 +78,7 @@ pub struct PyRecall {
     searcher: Py<PySearcher>,
     query: String,
     limit: usize,
+    visible: Visibility,
     filter: RecallFilter,
     depths: HashMap<String, f64>,
     other_depth: f64,
@@ -244,14 +140,13 @@ impl PyRecall {
             searcher,
             query: query.to_string(),
             limit,
+            visible: visibility(scope, shared),
             filter: RecallFilter {
-                types: texts(types),
-                tags: texts(tags),
-                writers: texts(writers),
+                types: texts(&types),
+                tags: texts(&tags),
+                writers: texts(&writers),
                 after: after.map(bound),
                 before: before.map(bound),
-                scope: scope_of(scope),
-                shared,
                 at,
                 was_known,
                 include_superseded,
@@ -302,6 +197,7 @@ impl PyRecall {
             search,
             query: &self.query,
             limit: self.limit,
+            visible: &self.visible,
             filter: &self.filter,
             depths: &self.depths,
             other_depth: self.other_depth,
@@ -365,10 +261,6 @@ impl PyRecall {
             evidence.collect(),
         ))
     }
-}
-
-fn scope_of(ids: [Option<Text>; 3]) -> Scope {
-    Scope::new(ids.map(|id| id.map(|id| id.to_string())))
 }
 
 /// The id, snippet, file, lines, session, front matter, parts of the score, bucket and validity of a result.

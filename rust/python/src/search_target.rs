@@ -5,6 +5,8 @@ use std::sync::Arc;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::StopWords;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
+use hedgerow_memory::facts::Visibility;
+use hedgerow_memory::recall::{ColumnCache, ScopedIndex};
 use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 
@@ -17,6 +19,8 @@ use crate::stopwords::StopWordsLike;
 /// Where a retriever searches.
 pub enum SearchTarget {
     Index(EngineHandle<Arc<Index>>),
+    /// The visible memories of an index.
+    Part(EngineHandle<ScopedIndex>),
     /// A collection on a server, of which each search opens a point in time.
     Remote {
         tokenizer: TokenizerKind,
@@ -43,8 +47,18 @@ impl SearchTarget {
     pub fn index(&self) -> Option<&Index> {
         match self {
             Self::Index(index) => Some(index),
+            Self::Part(part) => Some(part.index()),
             Self::Remote { .. } => None,
         }
+    }
+
+    /// The visible memories of an index that is searched whole. None for a collection on a server.
+    pub fn part(&self, columns: Arc<ColumnCache>, visible: Visibility) -> Option<Self> {
+        let Self::Index(index) = self else {
+            return None;
+        };
+        let part = ScopedIndex::new(Arc::clone(index), columns, visible);
+        Some(Self::Part(EngineHandle::new(part)))
     }
 }
 
@@ -59,7 +73,7 @@ impl<'a> State<'a> {
         Self {
             point_in_time: point_in_time.map(PyPointInTime::new),
             remote: match target {
-                SearchTarget::Index(_) => None,
+                SearchTarget::Index(_) | SearchTarget::Part(_) => None,
                 SearchTarget::Remote {
                     tokenizer,
                     stopwords,

@@ -14,6 +14,8 @@ use hedgerow_engine::retrieval::{
     Collection, Fusion, FuzzyChunks, Request, SearchResult, Setup, search, search_many, why_not,
 };
 use hedgerow_engine::{ErrorCode, Result};
+use hedgerow_memory::facts::Visibility;
+use hedgerow_memory::recall::ColumnCache;
 use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -227,6 +229,21 @@ impl PySearcher {
         })
     }
 
+    /// Return a searcher of the visible memories of the index.
+    pub fn within(&self, columns: Arc<ColumnCache>, visible: Visibility) -> PyResult<Self> {
+        let target = self.target.part(columns, visible);
+        let target = target.ok_or_else(|| {
+            let message = "a scope is of a memory root, which has an index";
+            errors::error(ErrorCode::EngineFault, message)
+        })?;
+        Ok(Self {
+            target,
+            aliases: self.aliases.clone(),
+            fuzzy: FuzzyChunks::Own,
+            ..*self
+        })
+    }
+
     /// Return the setup shared by all searches with vectors of this embedder.
     pub fn setup<'a>(
         &'a self,
@@ -235,6 +252,7 @@ impl PySearcher {
     ) -> PyResult<Setup<'a>> {
         let collection: &dyn Collection = match (&self.target, remote) {
             (SearchTarget::Index(index), _) => &***index,
+            (SearchTarget::Part(part), _) => &**part,
             (SearchTarget::Remote { .. }, Some(collection)) => collection,
             (SearchTarget::Remote { .. }, None) => {
                 let message = "a collection is searched at a point in time, and none was given";

@@ -317,14 +317,13 @@ impl PyStore {
         }
     }
 
-    /// Like `query`, with the links of `files` as the edges between the nodes `within`.
-    #[pyo3(signature = (pipeline, within, files, *, now, terms, legs, explain))]
+    /// Like `query`, on the nodes of `files` alone, with their links as the edges.
+    #[pyo3(signature = (pipeline, files, *, now, terms, legs, explain))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn _query_within<'py>(
         &self,
         py: Python<'py>,
         pipeline: PipelineLike,
-        within: HashSet<String>,
         files: &Bound<'py, PyNodes>,
         now: Option<&Bound<'py, PyAny>>,
         terms: Option<&Bound<'py, PyAny>>,
@@ -332,16 +331,9 @@ impl PyStore {
         explain: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let files = files.get().nodes(py)?;
-        self.run(
-            py,
-            pipeline,
-            now,
-            terms,
-            legs,
-            explain,
-            Some(within),
-            Some(&files),
-        )
+        let within = files.paths().map(str::to_owned).collect();
+        let (within, files) = (Some(within), Some(&*files));
+        self.run(py, pipeline, now, terms, legs, explain, within, files)
     }
 
     /// Close the files once running calls have ended; closing again does nothing.

@@ -63,7 +63,7 @@ impl PyStore {
         let pipeline = self.parsed(py, pipeline, terms)?;
         let files = files.filter(|_| pipeline.needs().edges);
         let links = files.map(|files| {
-            let (edges, _) = files.edges_within(within.as_ref());
+            let (edges, _) = files.edges(None);
             let link = |((source, target, _), strength)| (source, target, strength);
             edges.into_iter().map(link).collect()
         });

@@ -44,7 +44,7 @@ const BATCH_BYTES: usize = 1 << 18;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NearTerm {
     pub term: Vec<u8>,
-    /// A row that has it, among those that may be found.
+    /// The first row that has it, among those that may be found.
     pub row: i64,
 }
 
@@ -52,7 +52,6 @@ pub(crate) struct NearTerm {
 #[derive(Debug, Default)]
 struct TermCandidate {
     edits: usize,
-    frequency: usize,
     /// Parts and the slots of the term in them.
     slots: Vec<(usize, usize)>,
 }
@@ -219,7 +218,6 @@ impl<'w> SpellingTarget<'w> {
                 let candidate = candidates.entry(segment.text(slot)).or_default();
                 if candidate.slots.iter().all(|(known, _)| *known != part) {
                     candidate.edits = ending;
-                    candidate.frequency += segment.postings(slot).len();
                     candidate.slots.push((part, slot));
                 }
             }
@@ -250,7 +248,6 @@ impl<'w> SpellingTarget<'w> {
             if let Some(edits) = edits(&self.letters, &letters, self.most) {
                 let candidate = candidates.entry(term).or_default();
                 candidate.edits = edits;
-                candidate.frequency += segment.postings(slot).len();
                 candidate.slots.push((part, slot));
             }
         }
@@ -265,34 +262,32 @@ fn fewest_edits(
     allowed: Option<&RowSet>,
     pace: &mut CancelTicker,
 ) -> rusqlite::Result<Vec<NearTerm>> {
-    let mut candidates: Vec<(&[u8], TermCandidate)> = candidates.into_iter().collect();
-    // Stable: equal ones stay in the order of their bytes.
-    candidates.sort_by_key(|(_, one)| (one.edits, Reverse(one.frequency)));
-    let mut nearest: Vec<NearTerm> = Vec::new();
-    let mut fewest = usize::MAX;
+    let mut found = Vec::new();
     for (term, candidate) in candidates {
-        if nearest.len() == MOST || candidate.edits > fewest {
-            break;
-        }
-        if let Some(row) = candidate.row(parts, allowed, pace)? {
-            fewest = candidate.edits;
-            nearest.push(NearTerm {
-                term: term.to_vec(),
-                row,
-            });
-        }
+        let rows = candidate.rows(parts, allowed, pace)?;
+        found.extend(rows.map(|(row, frequency)| (candidate.edits, frequency, term, row)));
     }
-    Ok(nearest)
+    let fewest = found.iter().map(|(edits, ..)| *edits).min();
+    found.retain(|(edits, ..)| Some(*edits) == fewest);
+    // Stable: equal ones stay in the order of their bytes.
+    found.sort_by_key(|(_, frequency, ..)| Reverse(*frequency));
+    found.truncate(MOST);
+    let near = found.into_iter().map(|(_, _, term, row)| NearTerm {
+        term: term.to_vec(),
+        row,
+    });
+    Ok(near.collect())
 }
 
 impl TermCandidate {
-    /// A row that has the term and may be found.
-    fn row(
+    /// The first row that has the term and may be found, and the number of these rows. None if there is none.
+    fn rows(
         &self,
         parts: &[SegmentView],
         allowed: Option<&RowSet>,
         pace: &mut CancelTicker,
-    ) -> rusqlite::Result<Option<i64>> {
+    ) -> rusqlite::Result<Option<(i64, usize)>> {
+        let mut found: Option<(i64, usize)> = None;
         for (part, slot) in &self.slots {
             let SegmentView {
                 segment, deleted, ..
@@ -302,10 +297,11 @@ impl TermCandidate {
             for chunk in &segment.chunks()[postings] {
                 let row = segment.row(*chunk);
                 if !deleted.contains(*chunk) && allowed.is_none_or(|rows| rows.contains(row)) {
-                    return Ok(Some(row));
+                    found =
+                        Some(found.map_or((row, 1), |(first, count)| (first.min(row), count + 1)));
                 }
             }
         }
-        Ok(None)
+        Ok(found)
     }
 }

@@ -6,6 +6,7 @@ use super::chunk::{COLUMNS, Chunk};
 use super::chunk_row::ChunkRow;
 use super::metadata_index::Entries;
 use super::schema::StemWatch;
+use crate::storage::settings;
 
 /// The changes of storing a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,9 @@ pub(crate) struct ChunkWriter<'c> {
     unindex: CachedStatement<'c>,
     metadata: Entries<'c>,
     stems: StemWatch,
+    /// The number of the next new row. A number is never given twice, so the rows of some files are in the order in
+    /// which these were written, whatever happens to other files.
+    next: i64,
     /// Whether the last id was new: then the next is stored as new, without being looked up first.
     adding: bool,
 }
@@ -44,9 +48,14 @@ impl<'c> ChunkWriter<'c> {
     pub fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
         let find = format!("SELECT row, {COLUMNS} FROM knowledge_chunks WHERE id = ?");
         let insert = format!(
-            "INSERT INTO knowledge_chunks ({COLUMNS}, tag_text)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+            "INSERT INTO knowledge_chunks ({COLUMNS}, tag_text, row)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         );
+        let last: Option<i64> =
+            connection.query_row("SELECT max(row) FROM knowledge_chunks", [], |row| {
+                row.get(0)
+            })?;
+        let deleted: Option<i64> = settings::get(connection, settings::LAST_ROW)?;
         Ok(Self {
             connection,
             find: connection.prepare_cached(&find)?,
@@ -69,6 +78,7 @@ impl<'c> ChunkWriter<'c> {
             )?,
             metadata: Entries::prepare(connection)?,
             stems: StemWatch::new(connection)?,
+            next: last.max(deleted).unwrap_or(0) + 1,
             adding: true,
         })
     }
@@ -113,6 +123,9 @@ impl<'c> ChunkWriter<'c> {
         index(&mut self.unindex, row, chunk, &chunk.tag_text())?;
         self.metadata.remove(row, chunk)?;
         self.delete.execute([row])?;
+        if row == self.next - 1 {
+            settings::set(self.connection, settings::LAST_ROW, Some(&row.to_string()))?;
+        }
         Ok(())
     }
 
@@ -128,11 +141,13 @@ impl<'c> ChunkWriter<'c> {
             chunk.content,
             encoded.metadata,
             encoded.tag_text,
+            self.next,
         ])?;
         if inserted == 0 {
             return Ok(None);
         }
-        let row = self.connection.last_insert_rowid();
+        let row = self.next;
+        self.next += 1;
         self.note_stems(chunk, &encoded.tag_text)?;
         index(&mut self.index, row, chunk, &encoded.tag_text)?;
         self.metadata.add(row, chunk)?;

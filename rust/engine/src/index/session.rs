@@ -82,6 +82,21 @@ pub struct Session<'a> {
     allowed: Option<Arc<RowSet>>,
 }
 
+impl<'s> Session<'s> {
+    /// A view of the same state in which searches find no other rows than these, and know whether Latin words of
+    /// their texts have stems.
+    pub fn part(&self, rows: Arc<RowSet>, latin_stems: bool) -> Result<Self> {
+        let full_text = FullText {
+            latin_stems,
+            ..self.full_text()?
+        };
+        Ok(Self {
+            full_text: OnceCell::from(full_text),
+            ..self.within(rows)
+        })
+    }
+}
+
 impl Session<'_> {
     /// Run statements, and map their errors.
     pub fn read<T, E: Into<WorkError>>(

@@ -25,6 +25,8 @@ pub const CENTER: &str = "center";
 pub const GENERATION: &str = "generation";
 /// The identity of the file ([`super::identity`]).
 pub(super) const IDENTITY: &str = "identity";
+/// The greatest number that a row of a chunk ever had, if that row was deleted.
+pub const LAST_ROW: &str = "last_row";
 /// The generation after which every change is in the table `changes`.
 pub const CHANGES_AFTER: &str = "changes_after";
 

@@ -213,6 +213,8 @@ pub struct FileFacts {
     pub writers: Vec<String>,
     /// Whether its front matter names a session.
     pub has_session: bool,
+    /// Whether Latin words of its text have stems.
+    pub is_inflected: bool,
     /// The memory strength.
     pub strength: f64,
     /// The values of the front matter in lower case.
@@ -269,6 +271,7 @@ impl FileFacts {
             tags: list(key::TAGS),
             writers: list(key::WRITTEN_BY),
             has_session: is_set(key::SESSION),
+            is_inflected: is_set(key::INFLECTED),
             strength: facts
                 .get(key::STRENGTH)
                 .and_then(Value::as_f64)

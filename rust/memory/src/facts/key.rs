@@ -35,6 +35,8 @@ pub const TYPE: &str = "type";
 pub const TAGS: &str = "tags";
 /// The fact that the front matter names a session.
 pub const SESSION: &str = "session";
+/// Whether Latin words of the text have stems.
+pub const INFLECTED: &str = "inflected";
 /// The field and the fact with the names of the writers.
 pub const WRITTEN_BY: &str = "written_by";
 /// The fact with the memory strength.

@@ -96,7 +96,7 @@ impl Marks {
             let file = files[number].as_ref();
             let Some(marks) = &file.marks else { continue };
             for name in &marks.supersedes {
-                if let Some(old) = names.find(name, &file.path)
+                if let Some(old) = names.find(name, file)
                     && old != number
                     && file.scope.has(&files[old].as_ref().scope)
                 {
@@ -106,7 +106,7 @@ impl Marks {
                 }
             }
             for name in &marks.superseded_by {
-                let new = names.find(name, &file.path);
+                let new = names.find(name, file);
                 if new != Some(number) {
                     let path = new.map(|new| files[new].as_ref().path.clone());
                     let news = said.entry(number).or_default();
@@ -114,7 +114,7 @@ impl Marks {
                 }
             }
             let found = marks.derived_from.iter();
-            let found = found.filter_map(|name| names.find(name, &file.path));
+            let found = found.filter_map(|name| names.find(name, file));
             let mut of_file: Vec<usize> = Vec::new();
             for source in found.filter(|source| *source != number) {
                 if !of_file.contains(&source) {
@@ -308,16 +308,19 @@ struct Lookup<'f, F> {
 }
 
 impl<F: AsRef<FileFacts>> Lookup<'_, F> {
-    fn find(&mut self, name: &str, source: &str) -> Option<usize> {
+    fn find(&mut self, name: &str, source: &FileFacts) -> Option<usize> {
         let files = self.files;
-        let of_path = |path: &str| position_of(files, path);
+        let of_path = |path: &str| {
+            let found = position_of(files, path);
+            found.filter(|found| source.scope.is_comparable(&files[*found].as_ref().scope))
+        };
         if let Some(found) = of_path(name).or_else(|| of_path(&format!("{name}.md"))) {
             return Some(found);
         }
         let names = self
             .names
             .get_or_insert_with(|| Arc::new(Names::new(files.iter().map(titles_of))));
-        of_path(names.find(name, false, source)?)
+        of_path(names.find_among(name, false, &source.path, |path| of_path(path).is_some())?)
     }
 }
 

@@ -10,4 +10,4 @@ pub(crate) mod scope;
 pub use file::{FileFacts, TIME_FIELDS, is_retracted, memory_time, session_id};
 pub use marks::{Validity, Why};
 pub use names::{FileTitles, Names};
-pub use scope::{Scope, scope_id};
+pub use scope::{Scope, Visibility, scope_id};

@@ -197,9 +197,10 @@ impl Names {
     }
 
     /// The file of a path: of the path as it is, else of one that differs in its form alone.
-    fn at(&self, path: &str) -> Option<&str> {
+    fn at(&self, path: &str, may_mean: &dyn Fn(&str) -> bool) -> Option<&str> {
         let form = normalized(path);
-        let found = self.files_under(|table| table.by_path.get(&*form));
+        let mut found = self.files_under(|table| table.by_path.get(&*form));
+        found.retain(|path| may_mean(path));
         let exactly = |wanted: &str| found.iter().find(|one| **one == wanted);
         let one = exactly(path).or_else(|| exactly(&form)).or(found.first());
         one.copied()
@@ -211,19 +212,39 @@ impl Names {
     ///
     /// With `is_path` it is a path from the folder of `source` alone, unless it begins with `/`.
     pub fn find(&self, name: &str, is_path: bool, source: &str) -> Option<&str> {
+        self.find_among(name, is_path, source, |_| true)
+    }
+
+    /// Like `find`, as if there were only the files that satisfy a condition.
+    pub fn find_among(
+        &self,
+        name: &str,
+        is_path: bool,
+        source: &str,
+        may_mean: impl Fn(&str) -> bool,
+    ) -> Option<&str> {
         let folder = folder_of(source);
-        let found = self.candidates(name, is_path, folder).into_iter();
+        if let Some(found) = self.by_path(name, is_path, folder, &may_mean) {
+            return Some(found);
+        }
+        if is_path {
+            return None;
+        }
+        let mut found = self.by_name(name);
+        found.retain(|path| may_mean(path));
+        if found.is_empty() {
+            found = self.by_title(name);
+            found.retain(|path| may_mean(path));
+        }
+        let found = found.into_iter();
         found.min_by_key(|path| (steps(folder, path), *path))
     }
 
-    /// The files that a name in a file of `folder` may mean, by the first rule that applies: a
-    /// path, the name of a file, a title or an alias. `is_path` is as in `find`.
-    pub fn candidates(&self, name: &str, is_path: bool, folder: &str) -> Vec<&str> {
-        if let Some(found) = self.by_path(name, is_path, folder) {
+    /// The files that a name from the top folder may mean, by the first rule that applies: a path, the name of a file, a
+    /// title or an alias.
+    pub fn candidates(&self, name: &str) -> Vec<&str> {
+        if let Some(found) = self.by_path(name, false, "", &|_| true) {
             return vec![found];
-        }
-        if is_path {
-            return Vec::new();
         }
         let named = self.by_name(name);
         if named.is_empty() {
@@ -253,7 +274,13 @@ impl Names {
     }
 
     /// The file of a path from the top, or from `folder`.
-    fn by_path(&self, name: &str, is_path: bool, folder: &str) -> Option<&str> {
+    fn by_path(
+        &self,
+        name: &str,
+        is_path: bool,
+        folder: &str,
+        may_mean: &dyn Fn(&str) -> bool,
+    ) -> Option<&str> {
         let rooted = name.trim_start_matches('/');
         let is_rooted = name.starts_with('/');
         let is_dotted = name.starts_with("./") || name.starts_with("../");
@@ -262,7 +289,7 @@ impl Names {
         for path in [from_top, in_folder.as_deref()].into_iter().flatten() {
             let path = normal_path(path);
             for path in [path.clone(), format!("{path}.md")] {
-                if let Some(found) = self.at(&path) {
+                if let Some(found) = self.at(&path, may_mean) {
                     return Some(found);
                 }
             }
@@ -443,12 +470,9 @@ mod tests {
             ("a/hedge.md", "Hedge"),
             ("b/old.md", "Hedge"),
         ]);
-        assert_eq!(names.candidates("hedge", false, ""), ["a/hedge.md"]);
+        assert_eq!(names.candidates("hedge"), ["a/hedge.md"]);
         assert_eq!(names.by_title("hedge"), ["a/hedge.md", "b/old.md"]);
-        assert_eq!(
-            names.candidates("pages/vault", false, ""),
-            ["pages/vault.md"]
-        );
+        assert_eq!(names.candidates("pages/vault"), ["pages/vault.md"]);
         assert_eq!(names.find("Vault", false, "x.md"), Some("pages/vault.md"));
     }
 

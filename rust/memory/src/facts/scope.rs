@@ -30,9 +30,13 @@ impl Scope {
     /// The scope that front matter or a fact states. One that cannot be read has ids that no caller can give.
     pub fn stated(metadata: &Map<String, Value>) -> Self {
         metadata.get(SCOPE).map_or_else(Self::default, |value| {
-            Self::read(value)
-                .unwrap_or_else(|| Self::new(KEYS.map(|_| Some(UNREADABLE.to_owned()))))
+            Self::read(value).unwrap_or_else(Self::unreadable)
         })
+    }
+
+    /// The scope of a memory whose scope is unknown.
+    pub fn unreadable() -> Self {
+        Self::new(KEYS.map(|_| Some(UNREADABLE.to_owned())))
     }
 
     /// The scope of a value, none for a blank one; None if the value cannot be read.
@@ -79,11 +83,37 @@ impl Scope {
         pairs.all(|(own, other)| own == other)
     }
 
+    /// Whether one of two scopes is the other or wider. A name in a memory means no memory of a scope that is neither.
+    pub fn is_comparable(&self, other: &Self) -> bool {
+        self.has(other) || other.has(self)
+    }
+
     /// The stated ids as front matter has them.
     pub fn to_json(&self) -> Map<String, Value> {
         let stated = KEYS.iter().zip(self.ids());
         let stated = stated.filter_map(|(key, id)| Some(((*key).to_owned(), id?.into())));
         stated.collect()
+    }
+}
+
+/// The memories that a session may see: those of a scope, and with `shared` those that state none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Visibility {
+    /// The scope; empty for all memories.
+    pub scope: Scope,
+    /// Whether memories without a scope are visible too.
+    pub shared: bool,
+}
+
+impl Visibility {
+    /// Whether all memories are visible.
+    pub fn is_whole(&self) -> bool {
+        self.scope.is_empty()
+    }
+
+    /// Whether a memory that states a scope is visible.
+    pub fn sees(&self, stated: &Scope) -> bool {
+        self.scope.has(stated) || (self.shared && stated.is_empty())
     }
 }
 

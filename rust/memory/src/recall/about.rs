@@ -29,8 +29,8 @@ pub struct About {
 
 /// Return the descriptions of the folders around some files, in the order of the folders.
 ///
-/// Of more than 20 folders those of the first files count. A file that is among `files`, that the filter
-/// does not see or that does not hold at its time is left out.
+/// Of more than 20 folders those of the first files count. A file that is among `files`, or that does not
+/// hold at the time of the filter, is left out.
 pub(crate) fn abouts(
     session: &Session<'_>,
     columns: &FileColumns,

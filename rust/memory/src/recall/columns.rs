@@ -2,7 +2,7 @@
 //! "Recall").
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hedgerow_engine::calendar::{NamedPeriods, Time};
 use hedgerow_engine::chunks::RowSet;
@@ -14,8 +14,9 @@ use serde_json::{Map, Value};
 use crate::facts::file::{FileFacts, Kind};
 use crate::facts::marks::{Marks, Validity, Why, position_of, titles_of};
 use crate::facts::names::Names;
-use crate::facts::scope::Scope;
+use crate::facts::scope::{Scope, Visibility};
 use crate::format::tags::is_within;
+use crate::skip::{is_still_read, skips_of};
 use crate::times::StatedTime;
 
 /// The kinds of the files that are read, each once.
@@ -39,7 +40,6 @@ struct FileColumn {
     kind: Arc<Kind>,
     time: Option<StatedTime>,
     labels: Labels,
-    is_scoped: bool,
     is_marked: bool,
 }
 
@@ -49,7 +49,6 @@ impl FileColumn {
             kind: Arc::clone(&facts.kind),
             time: facts.time,
             labels: facts.tags.iter().chain(&facts.writers).collect(),
-            is_scoped: !facts.scope.is_empty(),
             is_marked: facts.marks.is_some(),
             facts: Arc::new(facts),
             rows,
@@ -95,10 +94,14 @@ impl AsRef<FileFacts> for FileColumn {
     }
 }
 
-/// The columns of all files of an index, as of one change of its ledger.
+/// The columns of the visible files of an index, as of one change of its ledger.
 #[derive(Debug, Default)]
 pub struct FileColumns {
     generation: i64,
+    /// The rows of the visible files; None if all files are visible.
+    rows: Option<Arc<RowSet>>,
+    /// Whether Latin words of a file have stems.
+    is_inflected: bool,
     /// In the order of paths.
     files: Vec<FileColumn>,
     /// The file of each row, in the order of rows.
@@ -130,10 +133,6 @@ pub struct RecallFilter {
     pub after: Option<Bound>,
     /// Before when memories are.
     pub before: Option<Bound>,
-    /// The scope of the memories.
-    pub scope: Scope,
-    /// Whether memories without a scope are seen as well.
-    pub shared: bool,
     /// When memories have to hold, in microseconds since 1970.
     pub at: i64,
     /// Whether a memory holds from its own time on only.
@@ -170,21 +169,33 @@ impl LeftOut {
     }
 }
 
-/// The rows that a recall may find, and the files of the scope that it leaves out.
+/// The rows that a recall may find, and the visible files that it leaves out.
 #[derive(Debug)]
 pub struct SelectedRows {
     /// None if all rows may be found.
     pub rows: Option<Arc<RowSet>>,
-    /// Why each file is left out, by its number; None if it passes or is not seen.
+    /// Why each file is left out, by its number; None if it passes.
     pub left_out: Vec<Option<LeftOut>>,
     /// Whether any file is left out.
     pub leaves_out: bool,
 }
 
 impl FileColumns {
-    /// Return the columns of the state that a session reads, derived from an earlier version if one is
-    /// cached.
-    pub fn current(cache: &ColumnCache, session: &Session<'_>) -> Result<Arc<Self>> {
+    /// Return the columns of the visible files in the state that a session reads, derived from an earlier
+    /// version if one is cached.
+    pub fn current(
+        cache: &ColumnCache,
+        session: &Session<'_>,
+        visible: &Visibility,
+    ) -> Result<Arc<Self>> {
+        let whole = Self::whole(cache, session)?;
+        if visible.is_whole() {
+            return Ok(whole);
+        }
+        Ok(cache.part(&whole, visible))
+    }
+
+    fn whole(cache: &ColumnCache, session: &Session<'_>) -> Result<Arc<Self>> {
         let known = cache.newest();
         let generation = session.sources_generation()?;
         if let Some(known) = &known
@@ -226,6 +237,15 @@ impl FileColumns {
         Ok(Self::new(news.generation, files, names))
     }
 
+    /// The columns of the visible files, with marks and names as if there were no others.
+    fn within(&self, visible: &Visibility) -> Self {
+        let files = self.files.iter();
+        let files = files.filter(|file| visible.sees(&file.facts.scope));
+        let mut part = Self::new(self.generation, files.cloned().collect(), None);
+        part.rows = Some(Arc::new(part.rows_where(|_| true)));
+        part
+    }
+
     /// The names of later files, of which those of some paths are others; None if no mark needed the names, or
     /// if names of all files take less time.
     fn names_after(&self, files: &[FileColumn], changed: &[String]) -> Option<Arc<Names>> {
@@ -252,6 +272,8 @@ impl FileColumns {
         let marks = Marks::new(&files, marked.map(|(number, _)| number), names);
         Self {
             generation,
+            rows: None,
+            is_inflected: files.iter().any(|file| file.facts.is_inflected),
             concerned: marks.concerned().collect(),
             files,
             file_of,
@@ -291,14 +313,13 @@ impl FileColumns {
         why.is_none()
     }
 
-    /// Whether a filter sees a file, which holds at its time.
+    /// Whether a file holds at the time of a filter.
     pub(crate) fn is_shown(&self, number: u32, filter: &RecallFilter) -> bool {
-        let ends = |number: usize| {
-            self.marks
-                .why_not(&self.files, number, filter.at, filter.was_known)
-        };
-        let file = self.file(number);
-        file.is_some_and(|file| filter.sees(&file.scope)) && ends(number as usize).is_none()
+        let (at, was_known) = (filter.at, filter.was_known);
+        let why = self
+            .marks
+            .why_not(&self.files, number as usize, at, was_known);
+        why.is_none()
     }
 
     /// The memories that some files supersede, and others that are shown too, each with all of these; in the order of
@@ -315,26 +336,26 @@ impl FileColumns {
                 self.number_of(new)
                     .is_some_and(|new| self.is_shown(new, filter))
             });
-            (news.len() > 1 && filter.sees(&facts.scope)).then_some((facts.path.as_str(), news))
+            (news.len() > 1).then_some((facts.path.as_str(), news))
         });
         found.collect()
     }
 
-    /// The paths of the files that a scope sees, with those of no scope if they are `shared`.
-    pub fn paths_in(&self, scope: &Scope, shared: bool) -> Vec<&str> {
-        let is_seen = |file: &&FileColumn| {
-            let stated = &file.facts.scope;
-            scope.has(stated) || (shared && stated.is_empty())
-        };
-        let seen = self.files.iter().filter(is_seen);
-        seen.map(|file| &*file.facts.path).collect()
+    /// A view of the session in which searches find the visible files, as if there were no others. None if all
+    /// files are visible.
+    pub fn session<'s>(&self, session: &Session<'s>) -> Result<Option<Session<'s>>> {
+        let part = |rows: &Arc<RowSet>| session.part(Arc::clone(rows), self.is_inflected);
+        self.rows.as_ref().map(part).transpose()
     }
 
-    /// The paths of the files that a filter sees and passes, by types, tags, writers and time.
+    /// The paths of the files, in their order.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| &*file.facts.path)
+    }
+
+    /// The paths of the files that pass a filter by types, tags, writers and time.
     pub fn paths_passing(&self, filter: &RecallFilter) -> Vec<&str> {
-        let sees = filter.seen();
-        let passes = |file: &&FileColumn| sees(file) && filter.passes(file);
-        let files = self.files.iter().filter(passes);
+        let files = self.files.iter().filter(|file| filter.passes(file));
         files.map(|file| &*file.facts.path).collect()
     }
 
@@ -371,48 +392,26 @@ impl FileColumns {
 
     /// The buckets of all files, each once.
     pub fn buckets(&self) -> Vec<&str> {
-        let kinds = self.kinds(|_| true).into_iter();
+        let kinds = self.kinds().into_iter();
         let mut buckets: Vec<&str> = kinds.map(|kind| &*kind.bucket).collect();
         buckets.sort_unstable();
         buckets.dedup();
         buckets
     }
 
-    /// Whether a file holds at the time of a filter, without the names of memories that are not visible.
-    pub fn validity(&self, number: u32, filter: &RecallFilter) -> Validity {
-        let mut found = self.validity_at(number, filter.at, filter.was_known);
-        if !filter.scope.is_empty() {
-            let is_visible = |path: &String| {
-                let file = self
-                    .files
-                    .binary_search_by(|file| file.facts.path.cmp(path));
-                file.map_or_else(
-                    |_| filter.sees(&Scope::default()),
-                    |at| filter.sees(&self.files[at].facts.scope),
-                )
-            };
-            found.by.retain(is_visible);
-            found.doubtful.retain(is_visible);
-        }
-        found
-    }
-
     /// Select the rows of the files that pass a filter.
     pub fn select(&self, filter: &RecallFilter) -> SelectedRows {
         let mut left_out: Vec<Option<LeftOut>> = vec![None; self.files.len()];
-        let mut is_unseen = vec![false; self.files.len()];
-        if filter.narrows() || !filter.scope.is_empty() {
-            let sees = filter.seen();
+        if filter.narrows() {
             for (number, file) in self.files.iter().enumerate() {
-                is_unseen[number] = !sees(file);
-                if !is_unseen[number] && !filter.passes(file) {
+                if !filter.passes(file) {
                     left_out[number] = Some(LeftOut::Filtered);
                 }
             }
         }
         if !filter.include_superseded {
             for number in self.concerned.iter().copied() {
-                if left_out[number].is_none() && !is_unseen[number] {
+                if left_out[number].is_none() {
                     let why = self
                         .marks
                         .why_not(&self.files, number, filter.at, filter.was_known);
@@ -420,24 +419,29 @@ impl FileColumns {
                 }
             }
             if filter.was_known {
-                self.leave_out_unknown(filter.at, &is_unseen, &mut left_out);
+                self.leave_out_unknown(filter.at, &mut left_out);
             }
         }
         let leaves_out = left_out.iter().any(Option::is_some);
-        let narrows = leaves_out || is_unseen.contains(&true);
-        let passes = |number: usize| left_out[number].is_none() && !is_unseen[number];
+        let rows = if leaves_out {
+            Some(Arc::new(
+                self.rows_where(|number| left_out[number].is_none()),
+            ))
+        } else {
+            self.rows.clone()
+        };
         SelectedRows {
-            rows: narrows.then(|| Arc::new(self.rows_where(passes))),
+            rows,
             left_out,
             leaves_out,
         }
     }
 
     /// Leave out the files that their own time begins after `at`; those with marks are decided already.
-    fn leave_out_unknown(&self, at: i64, is_unseen: &[bool], left_out: &mut [Option<LeftOut>]) {
+    fn leave_out_unknown(&self, at: i64, left_out: &mut [Option<LeftOut>]) {
         let mut concerned = self.concerned.iter().copied().peekable();
         for (number, file) in self.files.iter().enumerate() {
-            if concerned.next_if_eq(&number).is_some() || is_unseen[number] {
+            if concerned.next_if_eq(&number).is_some() {
                 continue;
             }
             let is_later = file.time.is_some_and(|stated| stated.time.micros > at);
@@ -474,18 +478,18 @@ impl FileColumns {
             .collect()
     }
 
-    /// The words of the types of the files that a filter sees, each once.
-    pub fn types(&self, filter: &RecallFilter) -> BTreeSet<&str> {
-        let kinds = self.kinds(filter.seen());
+    /// The words of the types of the files, each once.
+    pub fn types(&self) -> BTreeSet<&str> {
+        let kinds = self.kinds();
         let types = kinds.into_iter().flat_map(|kind| &kind.types);
         types.map(String::as_str).collect()
     }
 
-    /// The kinds of some files. Files of one kind are often in a row.
-    fn kinds(&self, is_one: impl Fn(&FileColumn) -> bool) -> HashSet<&Kind> {
+    /// The kinds of the files. Files of one kind are often in a row.
+    fn kinds(&self) -> HashSet<&Kind> {
         let mut last: Option<&Arc<Kind>> = None;
         let mut kinds = HashSet::new();
-        for file in self.files.iter().filter(|file| is_one(file)) {
+        for file in &self.files {
             if !last.is_some_and(|last| Arc::ptr_eq(last, &file.kind)) {
                 kinds.insert(&*file.kind);
                 last = Some(&file.kind);
@@ -512,23 +516,6 @@ impl RecallFilter {
             || !self.writers.is_empty()
             || self.after.is_some()
             || self.before.is_some()
-    }
-
-    /// Whether a memory of a scope is seen.
-    fn sees(&self, scope: &Scope) -> bool {
-        self.scope.has(scope) || (self.shared && scope.is_empty())
-    }
-
-    /// Whether files are seen.
-    fn seen(&self) -> impl Fn(&FileColumn) -> bool {
-        let sees_unscoped = self.sees(&Scope::default());
-        move |file| {
-            if file.is_scoped {
-                self.sees(&file.facts.scope)
-            } else {
-                sees_unscoped
-            }
-        }
     }
 
     fn passes(&self, file: &FileColumn) -> bool {
@@ -568,7 +555,15 @@ impl RecallFilter {
 
 fn facts_of(source: &SourceFile) -> Result<FileFacts> {
     if source.facts.is_empty() {
-        return Ok(FileFacts::new(&source.path, &Map::new()));
+        let facts = FileFacts::new(&source.path, &Map::new());
+        if skips_of(&source.skips).is_some_and(|skips| is_still_read(&skips)) {
+            return Ok(facts);
+        }
+        // The scope of a file that cannot be read is unknown.
+        return Ok(FileFacts {
+            scope: Scope::unreadable(),
+            ..facts
+        });
     }
     let facts: Map<String, Value> = serde_json::from_str(&source.facts).map_err(|_| {
         let message = format!(
@@ -599,26 +594,51 @@ fn merged(known: &[FileColumn], mut changed: Vec<FileColumn>) -> Vec<FileColumn>
     files
 }
 
-/// The newest columns of an index.
+/// The most scopes whose columns are cached. More take memory, and fewer make the columns of a scope again
+/// for each request of a server with this number of users.
+const MOST_PARTS: usize = 64;
+
+/// The newest columns of an index: of all files, and of the scopes that were used last.
 #[derive(Debug, Default)]
-pub struct ColumnCache(Mutex<Option<Arc<FileColumns>>>);
+pub struct ColumnCache(Mutex<CachedColumns>);
+
+#[derive(Debug, Default)]
+struct CachedColumns {
+    whole: Option<Arc<FileColumns>>,
+    parts: Vec<(Visibility, Arc<FileColumns>)>,
+}
 
 impl ColumnCache {
+    fn cached(&self) -> MutexGuard<'_, CachedColumns> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn newest(&self) -> Option<Arc<FileColumns>> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.cached().whole.clone()
     }
 
     fn put(&self, columns: &Arc<FileColumns>) {
-        let mut newest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if newest
-            .as_ref()
-            .is_none_or(|known| known.generation < columns.generation)
-        {
-            *newest = Some(Arc::clone(columns));
+        let mut cached = self.cached();
+        let known = cached.whole.as_ref();
+        if known.is_none_or(|known| known.generation < columns.generation) {
+            cached.whole = Some(Arc::clone(columns));
         }
+    }
+
+    /// The columns of the visible files of `whole`.
+    fn part(&self, whole: &FileColumns, visible: &Visibility) -> Arc<FileColumns> {
+        let is_wanted = |(of, part): &(Visibility, Arc<FileColumns>)| {
+            of == visible && part.generation == whole.generation
+        };
+        if let Some((_, part)) = self.cached().parts.iter().find(|one| is_wanted(one)) {
+            return Arc::clone(part);
+        }
+        let part = Arc::new(whole.within(visible));
+        let parts = &mut self.cached().parts;
+        parts.retain(|(of, _)| of != visible);
+        parts.truncate(MOST_PARTS - 1);
+        parts.insert(0, (visible.clone(), Arc::clone(&part)));
+        part
     }
 }
 
@@ -643,7 +663,6 @@ mod tests {
 
     #[test]
     fn a_filter_selects_rows_and_says_why_files_are_left_out() {
-        let user = |name: &str| Scope::new([Some(name.to_owned()), None, None]);
         let columns = columns(&[
             ("notes/a.md", json!({"tags": ["garden"]})),
             ("notes/b.md", json!({"tags": ["kitchen"]})),
@@ -651,10 +670,7 @@ mod tests {
                 "notes/c.md",
                 json!({"marks": {"retracted": true}, "tags": ["garden"]}),
             ),
-            (
-                "notes/d.md",
-                json!({"scope": {"user": "ana"}, "tags": ["garden"]}),
-            ),
+            ("notes/d.md", json!({"tags": ["garden"]})),
         ]);
         let everything = RecallFilter {
             include_superseded: true,
@@ -663,14 +679,6 @@ mod tests {
         let garden = RecallFilter {
             tags: vec!["garden".to_owned()],
             ..RecallFilter::default()
-        };
-        let of_ana = RecallFilter {
-            scope: user("ana"),
-            ..RecallFilter::default()
-        };
-        let shared = RecallFilter {
-            shared: true,
-            ..of_ana.clone()
         };
         let (filtered, retracted) = (
             Some(LeftOut::Filtered),
@@ -684,8 +692,6 @@ mod tests {
                 [None, None, retracted, None],
             ),
             (&garden, Some(&[0, 3]), [None, filtered, retracted, None]),
-            (&of_ana, Some(&[3]), [None; 4]),
-            (&shared, Some(&[0, 1, 3]), [None, None, retracted, None]),
         ] {
             let selected = columns.select(filter);
             let rows = |file: &i64| [10 * file, 10 * file + 1];
@@ -693,6 +699,50 @@ mod tests {
             assert_eq!(selected.rows.as_deref(), rows.as_ref(), "{filter:?}");
             assert_eq!(selected.left_out, left_out, "{filter:?}");
             assert_eq!(selected.leaves_out, left_out != [None; 4], "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn the_columns_of_a_scope_are_those_of_its_files_alone() {
+        let of_user = |name: &str, marks: Value| json!({"scope": {"user": name}, "marks": marks});
+        let columns = columns(&[
+            ("aa/old.md", of_user("ben", json!({}))),
+            (
+                "notes/ben.md",
+                of_user("ben", json!({"supersedes": ["old"]})),
+            ),
+            ("notes/new.md", json!({"marks": {"supersedes": ["old"]}})),
+            ("zz/old.md", of_user("ana", json!({}))),
+            ("zz/plan.md", of_user("ana", json!({"supersedes": ["old"]}))),
+        ]);
+        let scope = Scope::new([Some("ana".to_owned()), None, None]);
+        for (shared, paths, rows, news) in [
+            (
+                false,
+                &["zz/old.md", "zz/plan.md"][..],
+                &[30, 31, 40, 41][..],
+                &["zz/plan.md"][..],
+            ),
+            (
+                true,
+                &["notes/new.md", "zz/old.md", "zz/plan.md"],
+                &[20, 21, 30, 31, 40, 41],
+                &["notes/new.md", "zz/plan.md"],
+            ),
+        ] {
+            let part = columns.within(&Visibility {
+                scope: scope.clone(),
+                shared,
+            });
+            assert_eq!(part.paths().collect::<Vec<_>>(), paths);
+            let old = part.number_of("zz/old.md").unwrap();
+            assert_eq!(part.marks().superseding(old as usize), news);
+            let rows: RowSet = rows.iter().copied().collect();
+            let everything = RecallFilter {
+                include_superseded: true,
+                ..RecallFilter::default()
+            };
+            assert_eq!(part.select(&everything).rows.as_deref(), Some(&rows));
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod evidence;
 pub(crate) mod grep;
 pub(crate) mod rank;
 pub(crate) mod request;
+pub(crate) mod scoped_index;
 pub(crate) mod score;
 pub(crate) mod snippet;
 
@@ -15,4 +16,5 @@ pub use evidence::Evidence;
 pub use grep::{Pattern, grep};
 pub use rank::{Recall, columns, recall};
 pub use request::{RecallHit, RecallRequest};
+pub use scoped_index::ScopedIndex;
 pub use snippet::recall_terms;

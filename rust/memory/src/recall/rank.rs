@@ -23,6 +23,7 @@ use super::score::{
 use super::snippet::{cut_snippet, recall_terms};
 use crate::facts::file::FileFacts;
 use crate::facts::marks::{Validity, several_successors};
+use crate::facts::scope::Visibility;
 
 /// The most memories with several successors that a recall names.
 const MOST_DIVIDED: usize = 3;
@@ -71,7 +72,9 @@ pub fn recall(
         slugs: false,
     };
     index.session(needs, |session| {
-        let columns = FileColumns::current(cache, session)?;
+        let columns = FileColumns::current(cache, session, request.visible)?;
+        let visible = columns.session(session)?;
+        let session = visible.as_ref().unwrap_or(session);
         let selected = columns.select(request.filter);
         let left_out = count_left_out(session, &columns, setup, request, &selected)?;
         let within;
@@ -116,10 +119,14 @@ pub fn recall(
     })
 }
 
-/// The columns of the files of an index.
-pub fn columns(index: &Index, cache: &ColumnCache) -> Result<Arc<FileColumns>> {
+/// The columns of the visible files of an index.
+pub fn columns(
+    index: &Index,
+    cache: &ColumnCache,
+    visible: &Visibility,
+) -> Result<Arc<FileColumns>> {
     index.session(Needs::default(), |session| {
-        FileColumns::current(cache, session)
+        FileColumns::current(cache, session, visible)
     })
 }
 
@@ -266,7 +273,8 @@ impl Scoring<'_> {
         for result in results {
             let number = self.columns.number_of(&result.texts.path);
             if let Some(number) = number {
-                result.validity = self.columns.validity(number, self.request.filter);
+                let RecallFilter { at, was_known, .. } = *self.request.filter;
+                result.validity = self.columns.validity_at(number, at, was_known);
             }
         }
     }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::columns::RecallFilter;
 use super::score::ScoreParts;
 use crate::facts::marks::Validity;
+use crate::facts::scope::Visibility;
 
 /// The name of the rows of a recall in messages.
 pub(crate) const FOUND: &str = "a recall";
@@ -23,6 +24,8 @@ pub struct RecallRequest<'a> {
     pub query: &'a str,
     /// The most results.
     pub limit: usize,
+    /// The memories that the caller may see.
+    pub visible: &'a Visibility,
     /// The filter of the memories.
     pub filter: &'a RecallFilter,
     /// The value of each bucket at the given depth.

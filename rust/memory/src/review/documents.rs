@@ -13,7 +13,7 @@ use crate::facts::document::{Document, problems};
 use crate::facts::file::{FileFacts, Memory, TIME_FIELDS, facts_of, memory_time};
 use crate::facts::marks::Validity;
 use crate::facts::names::{FileTitles, Names, bucket, stated_type};
-use crate::facts::scope::Scope;
+use crate::facts::scope::{Scope, Visibility};
 use crate::folder::Listing;
 use crate::folder::source::{Unreadable, read_bytes, text_of};
 use crate::format::field_links::links_in_fields;
@@ -162,7 +162,7 @@ fn is_page(path: &str, front_matter: &Map<String, Value>, is_vault: bool) -> boo
     is_of_bucket || path.starts_with("pages/")
 }
 
-/// The memories of a folder that a scope sees, in the order of their paths.
+/// The visible memories of a folder, in the order of their paths.
 #[derive(Debug, Default)]
 pub struct Documents {
     /// The memories.
@@ -170,8 +170,6 @@ pub struct Documents {
     /// The files and folders that could not be read.
     pub skips: Vec<Skip>,
     columns: OnceLock<Arc<FileColumns>>,
-    /// The scope, and whether memories of no scope are seen too.
-    seen: (Scope, bool),
 }
 
 impl Documents {
@@ -206,42 +204,17 @@ impl Documents {
         }
     }
 
-    /// Keep the memories of a scope; with `shared`, also those of no scope.
-    ///
-    /// The marks remain those of all memories, since any of them may supersede one of the scope. Only memories of
-    /// the scope are named.
+    /// Keep the visible memories alone. The scope of a file that cannot be read is unknown, so within a scope
+    /// no such file is named.
     #[must_use]
-    pub fn within(mut self, scope: Scope, shared: bool) -> Self {
-        if scope.is_empty() {
+    pub fn within(mut self, visible: &Visibility) -> Self {
+        if visible.is_whole() {
             return self;
         }
-        self.columns();
-        self.seen = (scope, shared);
-        let mut files = std::mem::take(&mut self.files);
-        files.retain(|file| self.sees(&Scope::stated(&file.front_matter)));
-        self.files = files;
+        self.skips.clear();
+        self.files
+            .retain(|file| visible.sees(&Scope::stated(&file.front_matter)));
         self
-    }
-
-    fn sees(&self, stated: &Scope) -> bool {
-        let (scope, shared) = &self.seen;
-        scope.is_empty() || scope.has(stated) || (*shared && stated.is_empty())
-    }
-
-    /// Whether a memory may be named: one of the scope.
-    pub(super) fn is_named(&self, path: &str) -> bool {
-        let number = self.columns().number_of(path);
-        match number.and_then(|number| self.columns().file(number)) {
-            Some(file) => self.sees(&file.scope),
-            None => self.sees(&Scope::default()),
-        }
-    }
-
-    /// The memories of the scope that supersede one.
-    pub(super) fn superseding(&self, number: u32) -> Vec<&str> {
-        let mut news = self.columns().marks().superseding(number as usize);
-        news.retain(|new| self.is_named(new));
-        news
     }
 
     /// The columns of the memories, which say what holds.
@@ -268,15 +241,12 @@ impl Documents {
         number.is_none_or(|number| self.columns().holds(number, at))
     }
 
-    /// The validity of a memory at a time. Names memories of the scope alone.
+    /// The validity of a memory at a time.
     pub fn validity(&self, path: &str, at: i64) -> Validity {
-        let Some(number) = self.columns().number_of(path) else {
-            return Validity::default();
-        };
-        let mut validity = self.columns().validity_at(number, at, false);
-        validity.by.retain(|name| self.is_named(name));
-        validity.doubtful.retain(|name| self.is_named(name));
-        validity
+        let number = self.columns().number_of(path);
+        number.map_or_else(Validity::default, |number| {
+            self.columns().validity_at(number, at, false)
+        })
     }
 
     /// The problems of the front matter and the text of each file.

@@ -349,7 +349,6 @@ pub(super) fn findings_of_marks(
     for (old, new) in columns.marks().cycles() {
         if let (Some(old), Some(new)) = (path_of(*old), path_of(*new))
             && wanted.contains(old)
-            && documents.is_named(new)
         {
             let said =
                 format!(" is superseded by `{new}`, which it supersedes, perhaps through others");
@@ -368,7 +367,7 @@ pub(super) fn findings_of_marks(
         }
     }
     for (path, number) in &marked {
-        for new in documents.superseding(*number) {
+        for new in columns.marks().superseding(*number as usize) {
             if documents.validity(new, now).why == Some(Why::Retracted) {
                 let said = format!(
                     " is superseded by `{new}`, which was retracted: restore the one that holds"
@@ -436,7 +435,8 @@ pub(super) fn several_successors(
 ) -> Vec<Finding> {
     let columns = documents.columns();
     let found = chosen.iter().filter_map(|document| {
-        let mut news = documents.superseding(columns.number_of(&document.path)?);
+        let number = columns.number_of(&document.path)?;
+        let mut news = columns.marks().superseding(number as usize);
         let holds = |new: &str| {
             let number = columns.number_of(new);
             number.is_some_and(|number| columns.holds(number, now))

@@ -100,8 +100,8 @@ fn bare(text: &str) -> &str {
 }
 
 impl Documents {
-    /// Return the paths of the memories that quote a document, and texts that only this document had: none of the memories has one.
-    /// Reads each memory once.
+    /// Return the paths of the memories that quote a document, and texts that only this document had: none of the memories has one
+    /// in its text or its path. Reads each memory once.
     ///
     /// The texts are its path, and the beginnings of its longest lines and values of front matter: `SQLite` cuts
     /// long texts into pages, so a whole one need not be in a file in one piece.
@@ -120,14 +120,14 @@ impl Documents {
         let quotes = quotes.and_then(|quotes| AhoCorasick::new(quotes).ok());
         let known = AhoCorasick::new(&phrases).ok();
         let found = parallel::map(&self.files, |file| {
-            let text = compared(&file.text);
+            let (path, text) = (compared(&file.path), compared(&file.text));
             let has = quotes.as_ref().is_some_and(|quotes| quotes.is_match(&text));
             let mut known_here = vec![false; phrases.len()];
-            for trace in known
-                .iter()
-                .flat_map(|known| known.find_overlapping_iter(&text))
-            {
-                known_here[trace.pattern().as_usize()] = true;
+            if let Some(known) = &known {
+                let in_path = known.find_overlapping_iter(&path);
+                for trace in known.find_overlapping_iter(&text).chain(in_path) {
+                    known_here[trace.pattern().as_usize()] = true;
+                }
             }
             (has, known_here)
         });
@@ -279,11 +279,12 @@ mod tests {
     fn traces_are_in_no_other_memory() {
         let gone = document(
             "notes/a.md",
-            "A line of some length here.\nAnother line that is shared.\nOne with **bold** words in it.\n================\n",
+            "A line of some length here.\nAnother line that is shared.\nOne with **bold** words in it.\nnotes/another/memory.md\n================\n",
         );
         let others = Documents::of(vec![
             document("b.md", "Another line that is shared.\n"),
             document("c.md", "He said: one with bold\nwords in it"),
+            document("notes/another/memory.md", "Its path is a trace of none."),
         ]);
         assert_eq!(
             others.quotes_and_traces(&gone, &HashSet::new()).1,

@@ -2,11 +2,12 @@
 
 use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::sources::SourceFile as Row;
+use hedgerow_engine::text::words::is_inflected_latin;
 use serde_json::{Map, Value};
 
 use crate::facts::document::Document;
 use crate::facts::file::{LINK_MARKS, Memory, facts_of, memory_time};
-use crate::facts::key::DERIVED_FROM;
+use crate::facts::key::{DERIVED_FROM, INFLECTED};
 use crate::folder::source::{SourceFile, Unreadable};
 use crate::format::chunks::{REPEATED_LIMIT, SharedFields, markdown_chunks};
 use crate::format::field_links::stated_links;
@@ -127,11 +128,17 @@ pub fn parse(document: &Document<'_>, file: &str) -> ParsedFile {
     let skips = document.problems();
     let source = SourceFile { path, file };
     match markdown_chunks(&source, &without_frame(&document.lines), matter, shared) {
-        Ok(chunks) => ParsedFile {
-            chunks,
-            skips,
-            facts: facts(),
-        },
+        Ok(chunks) => {
+            let mut facts = facts();
+            if chunks.iter().any(is_inflected) {
+                facts.insert(INFLECTED.to_owned(), true.into());
+            }
+            ParsedFile {
+                chunks,
+                skips,
+                facts,
+            }
+        }
         // An empty note is a note; there is nothing in it to find.
         Err(unreadable) if unreadable.code == "empty" => {
             let mut facts = facts();
@@ -144,6 +151,19 @@ pub fn parse(document: &Document<'_>, file: &str) -> ParsedFile {
         }
         Err(unreadable) => ParsedFile::refused(unreadable.skip(path)),
     }
+}
+
+/// Whether Latin words of a text of a chunk have stems in the index.
+fn is_inflected(chunk: &Chunk) -> bool {
+    let tags = chunk.tags.join(" ");
+    let texts = [
+        &chunk.path,
+        &chunk.title,
+        &chunk.summary,
+        &tags,
+        &chunk.content,
+    ];
+    texts.into_iter().any(|text| is_inflected_latin(text))
 }
 
 /// The targets of the links under each mark that names other memories. A page is derived from its sources too.
@@ -199,6 +219,17 @@ mod tests {
                 prop_assert!(!found.chunks.is_empty() || !found.skips.is_empty() || !found.facts.is_empty());
             }
         }
+    }
+
+    #[test]
+    fn texts_with_accents_are_inflected() {
+        let inflected = |text: &str| parsed(text).facts.get(INFLECTED).cloned();
+        assert_eq!(
+            inflected("Hedges are cut in winter, said the café.\n"),
+            None
+        );
+        let german = "Die Hecken werden im März geschnitten, für die Vögel und für die Bäume.\n";
+        assert_eq!(inflected(german), Some(true.into()));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub const SCOPE: &str = "scope";
 
 /// The version of the readers in this crate. A higher one makes every index read its files again: raise it when
 /// another output comes from the same file.
-const READERS: u32 = 11;
+const READERS: u32 = 12;
 
 /// The most files that are read and compared to check that a ledger is current.
 const MOST_COMPARED: usize = 64;

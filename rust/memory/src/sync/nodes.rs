@@ -146,10 +146,15 @@ impl Nodes {
         let files: Vec<File> = files
             .map(|(path, linked)| (Arc::new(record(path)), Arc::new(linked)))
             .collect();
+        Self::of_block(-1, files)
+    }
+
+    /// The nodes of files in the order of their paths.
+    fn of_block(generation: i64, files: Vec<File>) -> Self {
         let names = names_of(files.iter(), |path| path);
         let records = files.iter().map(|(record, _)| Arc::clone(record)).collect();
         Self {
-            generation: -1,
+            generation,
             files: Files(vec![(Arc::new(records), Arc::new(files))]),
             names: Arc::new(names),
         }
@@ -228,10 +233,12 @@ impl Nodes {
         &self.names
     }
 
-    /// Return the names of the visible files alone.
-    pub fn names_within(&self, visible: &HashSet<String>) -> Names {
+    /// Return the nodes of the visible files, with names and links as if there were no others.
+    #[must_use]
+    pub fn within(&self, visible: &HashSet<String>) -> Self {
         let is_visible = |(record, _): &&File| visible.contains(record.path());
-        names_of(self.files.iter().filter(is_visible), |path| path)
+        let files: Vec<File> = self.files.iter().filter(is_visible).cloned().collect();
+        Self::of_block(self.generation, files)
     }
 
     /// Return the names after a file moves to another path.
@@ -303,19 +310,6 @@ impl Nodes {
 
     /// The edges of the links of some files, or of all.
     pub fn edges(&self, sources: Option<&BTreeSet<String>>) -> Edges {
-        self.edges_by(&self.names, sources)
-    }
-
-    /// The edges of the links between some files, as if there were no others, or of all.
-    pub fn edges_within(&self, visible: Option<&HashSet<String>>) -> Edges {
-        let Some(visible) = visible else {
-            return self.edges(None);
-        };
-        let sources = visible.iter().cloned().collect();
-        self.edges_by(&self.names_within(visible), Some(&sources))
-    }
-
-    fn edges_by(&self, names: &Names, sources: Option<&BTreeSet<String>>) -> Edges {
         let (mut edges, mut missing) = (BTreeMap::new(), Vec::new());
         let files: Box<dyn Iterator<Item = &File>> = match sources {
             Some(sources) => Box::new(sources.iter().filter_map(|path| self.files.get(path))),
@@ -325,7 +319,7 @@ impl Nodes {
             let path = record.path();
             let mut seen = HashSet::new();
             for link in &linked.links {
-                match names.find(&link.0, link.3, path) {
+                match self.target(link, path) {
                     None if !linked.tags.contains(&link.0) && seen.insert(&link.0) => {
                         missing.push((path.to_owned(), link.0.clone()));
                     }

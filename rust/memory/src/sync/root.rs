@@ -1,6 +1,7 @@
 //! The sync of a root: its files into its index and its store, and then the edges of their links
 //! (spec/memory.md, "Sync").
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use hedgerow_engine::Result;
@@ -47,6 +48,16 @@ impl NodeState {
     pub fn refreshed(&self, store: &Store) -> Result<Option<Self>> {
         let ledger = self.ledger.refreshed(store.index())?;
         Ok(ledger.map(|ledger| self.with_ledger(ledger)))
+    }
+
+    /// Return the state with the nodes of the visible files alone, as if there were no others.
+    pub fn within(&self, visible: &HashSet<String>) -> Result<Self> {
+        let nodes = Arc::new(self.nodes()?.within(visible));
+        Ok(Self {
+            ledger: self.ledger.clone(),
+            before: Mutex::default(),
+            nodes: OnceLock::from(nodes),
+        })
     }
 
     /// The ledger of the store.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{Bound, ColumnCache, FileColumns, LeftOut, RecallFilter};
-use crate::facts::{FileFacts, Scope};
+use crate::facts::{FileFacts, Scope, Visibility};
 use crate::format::tags::is_within;
 use crate::recall::columns;
 
@@ -128,8 +128,27 @@ fn passes(file: &FileFacts, filter: &RecallFilter) -> bool {
             .is_none_or(|before| time.is_some_and(|time| time < before.local)))
 }
 
-fn is_seen(file: &FileFacts, filter: &RecallFilter) -> bool {
-    filter.scope.has(&file.scope) || (filter.shared && file.scope.is_empty())
+/// Views of all files, of Ana's, and of Ana's with those of no scope.
+fn views() -> [Visibility; 3] {
+    let ana = Scope::new([Some("ana".to_owned()), None, None]);
+    let of = |scope: &Scope, shared| Visibility {
+        scope: scope.clone(),
+        shared,
+    };
+    [
+        of(&Scope::default(), false),
+        of(&ana, false),
+        of(&ana, true),
+    ]
+}
+
+/// The state without the files that are not visible.
+fn within(state: &State, visible: &Visibility) -> State {
+    let sees = |facts: &Value| visible.sees(&Scope::stated(facts.as_object().unwrap()));
+    let kept = state
+        .iter()
+        .map(|file| file.clone().filter(|(facts, _)| sees(facts)));
+    kept.collect()
 }
 
 fn filters() -> Vec<RecallFilter> {
@@ -138,7 +157,6 @@ fn filters() -> Vec<RecallFilter> {
         moment: start + day * DAY,
         local: start + day * DAY,
     };
-    let ana = Scope::new([Some("ana".to_owned()), None, None]);
     let plain = RecallFilter {
         at: start + 4 * DAY,
         ..RecallFilter::default()
@@ -164,12 +182,6 @@ fn filters() -> Vec<RecallFilter> {
             ..plain.clone()
         },
         RecallFilter {
-            scope: ana.clone(),
-            ..plain.clone()
-        },
-        RecallFilter {
-            scope: ana,
-            shared: true,
             was_known: true,
             ..plain
         },
@@ -183,13 +195,20 @@ proptest! {
         let cache = ColumnCache::default();
         for state in &states {
             write(&index, state);
-            let kept = columns(&index, &cache).unwrap();
-            let anew = columns(&index, &ColumnCache::default()).unwrap();
-            prop_assert_eq!(kept.paths_in(&Scope::default(), false), anew.paths_in(&Scope::default(), false));
-            let rows: Vec<i64> = (0..1000).collect();
-            prop_assert!(rows.iter().all(|row| kept.file_of(*row) == anew.file_of(*row)));
-            for filter in filters() {
-                check(&kept, &anew, &filter, state)?;
+            for visible in views() {
+                let kept = columns(&index, &cache, &visible).unwrap();
+                let anew = columns(&index, &ColumnCache::default(), &visible).unwrap();
+                prop_assert!(kept.paths().eq(anew.paths()));
+                let rows: Vec<i64> = (0..1000).collect();
+                prop_assert!(rows.iter().all(|row| kept.file_of(*row) == anew.file_of(*row)));
+                let alone = Index::in_memory(TokenizerKind::Porter).unwrap();
+                let visible_state = within(state, &visible);
+                write(&alone, &visible_state);
+                let alone = columns(&alone, &ColumnCache::default(), &Visibility::default()).unwrap();
+                for filter in filters() {
+                    prop_assert_eq!(&kept.select(&filter).rows, &anew.select(&filter).rows);
+                    check(&kept, &alone, &filter, &visible_state)?;
+                }
             }
         }
     }
@@ -197,12 +216,11 @@ proptest! {
 
 fn check(
     kept: &FileColumns,
-    anew: &FileColumns,
+    alone: &FileColumns,
     filter: &RecallFilter,
     state: &State,
 ) -> Result<(), TestCaseError> {
-    let (selected, again) = (kept.select(filter), anew.select(filter));
-    prop_assert_eq!(&selected.rows, &again.rows);
+    let (selected, again) = (kept.select(filter), alone.select(filter));
     prop_assert_eq!(&selected.left_out, &again.left_out);
     for (path, file) in PATHS.iter().zip(state) {
         let number = kept.number_of(path);
@@ -211,13 +229,11 @@ fn check(
         let validity = kept.validity_at(number, filter.at, filter.was_known);
         prop_assert_eq!(
             &validity,
-            &anew.validity_at(number, filter.at, filter.was_known)
+            &alone.validity_at(number, filter.at, filter.was_known)
         );
         let facts = kept.file(number).unwrap();
         let ends = validity.why.filter(|_| !filter.include_superseded);
-        let expected = if !is_seen(facts, filter) {
-            None
-        } else if !passes(facts, filter) {
+        let expected = if !passes(facts, filter) {
             Some(LeftOut::Filtered)
         } else {
             ends.map(LeftOut::Invalid)
