@@ -32,11 +32,12 @@ def test_no_private_class_of_uvicorn_is_subclassed() -> None:
 
 
 class Transport(asyncio.Transport):
-    """A transport of which the peer is known, and nothing is sent."""
+    """A transport of which the peer is known. It records what is sent."""
 
     def __init__(self) -> None:
         super().__init__({"peername": PEER})
         self.is_open, self.is_reading = True, True
+        self.sent: list[bytes] = []
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         assert (high, low) == (1, 0)
@@ -47,8 +48,15 @@ class Transport(asyncio.Transport):
     def resume_reading(self) -> None:
         self.is_reading = True
 
+    def write(self, data: Any) -> None:
+        assert self.is_open
+        self.sent.append(data)
+
     def is_closing(self) -> bool:
         return not self.is_open
+
+    def close(self) -> None:
+        self.is_open = False
 
     def abort(self) -> None:
         self.is_open = False
@@ -199,3 +207,35 @@ async def test_the_next_request_may_begin_before_the_last_one_is_over(wire: Wire
     assert wire.connection._scope is not None
     await wire.next  # type: ignore[attr-defined]
     assert wire.connection._scope is None
+
+
+@wired
+async def test_pieces_are_sent_together_and_in_order(wire: Wired) -> None:
+    for piece in (b"head", b"body", b""):
+        wire.recorder.transport.write(piece)  # type: ignore[attr-defined]
+    assert wire.transport.sent == []
+    await turns(1)
+    wire.recorder.transport.write(b"next")  # type: ignore[attr-defined]
+    await turns(1)
+    assert wire.transport.sent == [b"headbody", b"next"]
+
+
+@wired
+async def test_closing_sends_what_is_left(wire: Wired) -> None:
+    for piece in (b"head", b"body"):
+        wire.recorder.transport.write(piece)  # type: ignore[attr-defined]
+    wire.recorder.transport.close()  # type: ignore[attr-defined]
+    await turns(1)
+    assert (wire.transport.sent, wire.transport.is_open) == ([b"headbody"], False)
+
+
+@wired
+async def test_large_pieces_do_not_wait(wire: Wired) -> None:
+    for sizes in ([limits._LARGE + 1], [limits._LARGE, 1]):
+        wire.transport.sent.clear()
+        for size in sizes:
+            assert wire.transport.sent == []
+            wire.recorder.transport.write(b"x" * size)  # type: ignore[attr-defined]
+        assert list(map(len, wire.transport.sent)) == [limits._LARGE + 1]
+        await turns(1)
+        assert len(wire.transport.sent) == 1
