@@ -30,9 +30,10 @@ pub fn recall_terms(query: &str) -> Vec<String> {
     terms
 }
 
-/// A passage on one line, cut to the part that has most of the tokens.
+/// A passage on one line, cut to the part that has most of the tokens. A heading with the beginning of the text below
+/// it, as a memory without a title has it, is left out.
 pub fn cut_snippet(content: &str, tokens: &[String]) -> String {
-    let text = one_line(content);
+    let text = one_line(without_repeated_heading(content));
     let length = length(&text);
     if length <= LIMIT {
         return text;
@@ -61,6 +62,21 @@ pub fn cut_snippet(content: &str, tokens: &[String]) -> String {
     let end = start + LIMIT - usize::from(start > 0);
     let rest = if end < length { "…" } else { "" };
     format!("{lead}{}{rest}", trimmed(&text[at(start)..at(end)]))
+}
+
+fn without_repeated_heading(content: &str) -> &str {
+    let Some((line, below)) = content
+        .split_once('\n')
+        .filter(|_| content.starts_with('#'))
+    else {
+        return content;
+    };
+    let title = one_line(line.trim_start_matches('#'));
+    let title = trimmed(title.trim_end_matches('…'));
+    let text = one_line(below);
+    let rest = text.strip_prefix(title).filter(|_| !title.is_empty());
+    let is_repeated = rest.is_some_and(|rest| !rest.starts_with(is_word));
+    if is_repeated { below } else { content }
 }
 
 /// The offset of the first window with the most different tokens, in characters.
@@ -181,6 +197,25 @@ mod tests {
             let long = part.repeat(200_000);
             recall_terms(&long);
             cut(&long, &["word", "a"]);
+        }
+    }
+
+    #[test]
+    fn a_heading_that_the_text_repeats_is_left_out() {
+        for (content, snippet) in [
+            ("# Moles dig.\n\nMoles dig.", "Moles dig."),
+            (
+                "# Moles dig…\n\nMoles  dig\nby night.",
+                "Moles dig by night.",
+            ),
+            ("## Moles dig\nMoles dig by night.", "Moles dig by night."),
+            ("# Moles\n\nThey dig.", "# Moles They dig."),
+            ("# Mole\n\nMolecules.", "# Mole Molecules."),
+            ("# Moles dig.", "# Moles dig."),
+            ("#\n\nMoles", "# Moles"),
+            ("Moles\nMoles", "Moles Moles"),
+        ] {
+            assert_eq!(cut_snippet(content, &[]), snippet, "{content}");
         }
     }
 
