@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
 
-use crate::text::{is_word, length, one_line, trimmed};
+use crate::text::{is_word, length, one_line, trimmed, trimmed_start};
 
 /// The most characters of a snippet, without its ellipses.
 const LIMIT: usize = 500;
@@ -30,8 +30,8 @@ pub fn recall_terms(query: &str) -> Vec<String> {
     terms
 }
 
-/// A passage on one line, cut to the part that has most of the tokens. A heading with the beginning of the text below
-/// it, as a memory without a title has it, is left out.
+/// A passage on one line, cut to the part that has most of the tokens. A heading that is the first line below it, as a
+/// memory without a title has it, is left out.
 pub fn cut_snippet(content: &str, tokens: &[String]) -> String {
     let text = one_line(without_repeated_heading(content));
     let length = length(&text);
@@ -72,10 +72,12 @@ fn without_repeated_heading(content: &str) -> &str {
         return content;
     };
     let title = one_line(line.trim_start_matches('#'));
-    let title = trimmed(title.trim_end_matches('…'));
-    let text = one_line(below);
-    let rest = text.strip_prefix(title).filter(|_| !title.is_empty());
-    let is_repeated = rest.is_some_and(|rest| !rest.starts_with(is_word));
+    let first = one_line(trimmed_start(below).split('\n').next().unwrap_or_default());
+    let is_repeated = !title.is_empty()
+        && match title.strip_suffix('…') {
+            Some(beginning) => first.starts_with(beginning),
+            None => first == title,
+        };
     if is_repeated { below } else { content }
 }
 
@@ -208,9 +210,12 @@ mod tests {
                 "# Moles dig…\n\nMoles  dig\nby night.",
                 "Moles dig by night.",
             ),
-            ("## Moles dig\nMoles dig by night.", "Moles dig by night."),
+            (
+                "## Moles dig.\nMoles dig.\nBy night.",
+                "Moles dig. By night.",
+            ),
+            ("# Moles\n\nMoles dig.", "# Moles Moles dig."),
             ("# Moles\n\nThey dig.", "# Moles They dig."),
-            ("# Mole\n\nMolecules.", "# Mole Molecules."),
             ("# Moles dig.", "# Moles dig."),
             ("#\n\nMoles", "# Moles"),
             ("Moles\nMoles", "Moles Moles"),
