@@ -471,7 +471,8 @@ def _rewritten_pages(derived: Derived, file: str) -> tuple[list[str], list[str]]
 
     Returns the pages that were changed, and those that were removed.
     """
-    changed, removed = [], []
+    changed: list[str] = []
+    removed: list[str] = []
     for page in read_documents(derived.source_root, derived.rules).pages:
         path = derived.source_root / page
         data = read_regular(path)
