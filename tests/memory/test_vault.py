@@ -84,6 +84,23 @@ class TestInit:
     def test_says_where_new_memories_go(self, obsidian: Path) -> None:
         assert "Vault: Obsidian; new memories in Inbox\n" in ok("init", str(obsidian))
 
+    @pytest.mark.parametrize("words", [(), ("--vault",)])
+    def test_takes_the_current_folder_if_it_is_a_vault(
+        self, obsidian: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    ) -> None:
+        monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
+        monkeypatch.chdir(obsidian)
+        assert f"Memory root: {obsidian}\n" in ok("init", *words)
+        assert (obsidian / "hedgerow.json").exists()
+
+    def test_asks_for_a_folder_elsewhere(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
+        monkeypatch.chdir(tmp_path)
+        assert "Missing argument 'DIR'" in failed(2, "init")
+        assert names(tmp_path) == []
+
     def test_rejects_another_tool(self, tmp_path: Path) -> None:
         put(tmp_path, "hedgerow.json", '{"schemaVersion": 1, "vault": "roam"}')
         said = failed(1, "list", "--root", str(tmp_path))

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
 
-use crate::text::{is_word, length, one_line, trimmed};
+use crate::text::{is_word, length, one_line, trimmed, trimmed_start};
 
 /// The most characters of a snippet, without its ellipses.
 const LIMIT: usize = 500;
@@ -30,9 +30,10 @@ pub fn recall_terms(query: &str) -> Vec<String> {
     terms
 }
 
-/// A passage on one line, cut to the part that has most of the tokens.
+/// A passage on one line, cut to the part that has most of the tokens. A heading that is the first line below it, as a
+/// memory without a title has it, is left out.
 pub fn cut_snippet(content: &str, tokens: &[String]) -> String {
-    let text = one_line(content);
+    let text = one_line(without_repeated_heading(content));
     let length = length(&text);
     if length <= LIMIT {
         return text;
@@ -61,6 +62,23 @@ pub fn cut_snippet(content: &str, tokens: &[String]) -> String {
     let end = start + LIMIT - usize::from(start > 0);
     let rest = if end < length { "…" } else { "" };
     format!("{lead}{}{rest}", trimmed(&text[at(start)..at(end)]))
+}
+
+fn without_repeated_heading(content: &str) -> &str {
+    let Some((line, below)) = content
+        .split_once('\n')
+        .filter(|_| content.starts_with('#'))
+    else {
+        return content;
+    };
+    let title = one_line(line.trim_start_matches('#'));
+    let first = one_line(trimmed_start(below).split('\n').next().unwrap_or_default());
+    let is_repeated = !title.is_empty()
+        && match title.strip_suffix('…') {
+            Some(beginning) => first.starts_with(beginning),
+            None => first == title,
+        };
+    if is_repeated { below } else { content }
 }
 
 /// The offset of the first window with the most different tokens, in characters.
@@ -181,6 +199,28 @@ mod tests {
             let long = part.repeat(200_000);
             recall_terms(&long);
             cut(&long, &["word", "a"]);
+        }
+    }
+
+    #[test]
+    fn a_heading_that_the_text_repeats_is_left_out() {
+        for (content, snippet) in [
+            ("# Moles dig.\n\nMoles dig.", "Moles dig."),
+            (
+                "# Moles dig…\n\nMoles  dig\nby night.",
+                "Moles dig by night.",
+            ),
+            (
+                "## Moles dig.\nMoles dig.\nBy night.",
+                "Moles dig. By night.",
+            ),
+            ("# Moles\n\nMoles dig.", "# Moles Moles dig."),
+            ("# Moles\n\nThey dig.", "# Moles They dig."),
+            ("# Moles dig.", "# Moles dig."),
+            ("#\n\nMoles", "# Moles"),
+            ("Moles\nMoles", "Moles Moles"),
+        ] {
+            assert_eq!(cut_snippet(content, &[]), snippet, "{content}");
         }
     }
 
