@@ -91,6 +91,7 @@ from .rerankers import (
 )
 from .results import (
     Attempt as Attempt,
+    Deletion as Deletion,
     IndexStats as IndexStats,
     Intent as Intent,
     QueryResult as QueryResult,

@@ -85,7 +85,10 @@ def run(steps: Steps[T]) -> T:
 
 
 async def arun(steps: Steps[T]) -> T:
-    """Await asynchronous steps, and make other calls on a thread, which blocks no event loop."""
+    """Await coroutine functions, and make each other call once, on a thread.
+
+    The thread blocks no event loop, and has none. An awaitable that a call returns there is awaited.
+    """
     try:
         call = next(steps)
         while True:
@@ -120,10 +123,6 @@ def asynchronous(
     call.__doc__ = f"Like `{method.__name__}`, but asynchronous."
     call.__name__ = call.__qualname__ = f"a{method.__name__}"
     return call
-
-
-_NO_LOOP = ("no running event loop",)
-"""The arguments of the error of `asyncio.get_running_loop` on a thread without a loop."""
 
 
 _Answer: TypeAlias = tuple[Any, Exception | None]
@@ -173,15 +172,9 @@ async def _awaited(call: Call | Together) -> _Answer:
         function = call.awaited or call
         if is_async(function):
             return await function(), None
-        try:
-            answer, error = await asyncio.to_thread(stop.run, partial(_called, function))
-            if error is not None:
-                return None, error
-        except RuntimeError as error:
-            if not _lacked_event_loop(error):
-                raise
-            # A function that makes a task or a future can only do so on the thread of the event loop.
-            answer = function()
+        answer, error = await asyncio.to_thread(stop.run, partial(_called, function))
+        if error is not None:
+            return None, error
         return (await answer if inspect.isawaitable(answer) else answer), None
     except asyncio.CancelledError:
         stop.set()
@@ -215,26 +208,3 @@ async def _at_once(together: Together) -> _Answer:
     finally:
         for task in tasks:
             task.cancel()
-
-
-def _lacked_event_loop(error: RuntimeError) -> bool:
-    """Whether asyncio raised the error, because no event loop runs on this thread.
-
-    Its text does not decide: a library may raise one like it after it has done its work. asyncio
-    raises this one from a call that looks for the loop, and no `raise` of another module does.
-    """
-    traceback = error.__traceback__
-    if type(error) is not RuntimeError or traceback is None:
-        return False
-    import asyncio.events  # noqa: PLC0415 - see above
-    import opcode  # noqa: PLC0415 - of this error alone
-
-    while traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    code = traceback.tb_frame.f_code
-    if code.co_filename == asyncio.events.__file__:
-        return code.co_name.endswith("get_event_loop")
-    if code.co_code[traceback.tb_lasti] == opcode.opmap["RAISE_VARARGS"]:
-        return False
-    # A function in C has no frame, and so the frame of its caller ends the traceback.
-    return error.args == _NO_LOOP

@@ -24,7 +24,7 @@ PACKAGES = {
     "otel": ("opentelemetry.api",),
     "ray": ("ray",),
     "remote": ("httpx", "tenacity"),
-    "serve": ("fastapi", "mcp", "prometheus_client", "uvicorn"),
+    "serve": ("mcp", "prometheus_client", "pydantic", "starlette", "uvicorn"),
     "sentence-transformers": ("sentence_transformers",),
     "tei": ("httpx", "tenacity"),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Annotated, Any, overload
@@ -17,6 +17,7 @@ from .trace import Attempt, Trace
 
 __all__ = [
     "Attempt",
+    "Deletion",
     "Hit",
     "IndexStats",
     "Intent",
@@ -225,6 +226,19 @@ class IndexStats:
     fuzzy_bytes: Annotated[int, _OF_A_HANDLE] = 0
     metadata_index: tuple[str, ...] = ()
     filter_bytes: Annotated[int, _OF_A_HANDLE] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """The outcome of `Retriever.delete`.
+
+    `removed` is the number of removed chunks. `ids` has the given ids that had a chunk, and `missing`
+    the given ids and paths that had none, both in their order and each once. Both are empty for a filter.
+    """
+
+    removed: int
+    ids: Sequence[str]
+    missing: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)

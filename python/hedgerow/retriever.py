@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from ._checks import checked_durability, listed, shown
 from ._dual import Call, Steps, arun, run
-from ._engine import Chunk, Index, Searcher
+from ._engine import Chunk, Filters, Index, Searcher
 from ._operations.operation import Request
 from ._profiles import CANDIDATES
 from ._retrieval.embedding import reembedding, upserting
@@ -38,7 +38,7 @@ from .errors import IndexFileError, InvalidInputError
 from .query import QueryExplanation, explain_query
 from .ranking import Ranking, checked_ranking
 from .rerankers.base import AnyReranker
-from .results import IndexStats
+from .results import Deletion, IndexStats
 from .typing import (
     Aliases,
     CandidateLike,
@@ -296,16 +296,31 @@ def _upserting(stages: Stages, request: UpsertRequest) -> Steps[int]:
     return upserting(stages.index, stages.embedder, request.chunks, request.progress)
 
 
-def _deleting(stages: Stages, request: DeleteRequest) -> Steps[int]:
-    if request.where is not None:
-        removed: int = yield Call(partial(stages.index.delete, where=request.where))
-        return removed
-    removed = 0
-    if request.ids is not None:
-        removed += yield Call(stages.index.delete, request.ids)
-    for path in request.paths or ():
-        removed += yield Call(stages.index.delete_path, path)
-    return removed
+def _deleting(stages: Stages, request: DeleteRequest) -> Steps[Deletion]:
+    index, ids = stages.index, list(dict.fromkeys(request.ids or ()))
+    chunks: list[Chunk | None] = (yield Call(index.get_many, ids)) if ids else []
+    found = [name for name, chunk in zip(ids, chunks, strict=True) if chunk is not None]
+    missing = [name for name, chunk in zip(ids, chunks, strict=True) if chunk is None]
+    paths = list(dict.fromkeys(request.paths or ()))
+    for path in paths:
+        count: int = yield Call(index.count, Filters(paths=[path]))
+        missing += [] if count else [path]
+    where = request.where if request.where is not None else _filter_of(ids, paths)
+    call = partial(index.delete, ids) if where is None else partial(index.delete, where=where)
+    removed: int = yield Call(call)
+    return Deletion(removed, found, missing)
+
+
+def _filter_of(ids: list[str], paths: list[str]) -> Filters | None:
+    """Return the filter that chunks of these ids and paths pass, or None for ids alone.
+
+    A filter makes a column of all ids, which `Index.delete` does not need to find some of them.
+    """
+    if not paths:
+        return None
+    if not ids:
+        return Filters(paths=paths)
+    return Filters(where={"$or": [{"id": {"$in": ids}}, {"path": {"$in": paths}}]})
 
 
 def _getting(stages: Stages, request: GetRequest) -> Steps[Chunk | None]:

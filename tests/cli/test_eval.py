@@ -302,5 +302,3 @@ def test_a_reranker_is_named_and_closed(monkeypatch: pytest.MonkeyPatch) -> None
     assert reranker.closed == 1
     before, after = ([one["nDCG@10"] for one in found["results"]] for found in (plain, reranked))
     assert before != after
-    told = failed(2, "eval", "--conversations", "x.json", "--rerank", "tei:http://localhost:1")
-    assert "--rerank does not go with --conversations" in told

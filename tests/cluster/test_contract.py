@@ -234,7 +234,7 @@ def test_what_a_retriever_writes(node, name):
         assert found.trace.to_dict()["backend"] == "opensearch"
         assert found.trace.to_dict()["shards"] == {"total": 1, "successful": 1}
         assert found.trace.rescored >= found.trace.bm25_count + found.trace.vector_count > 0
-        assert retriever.delete([chunks[0].id]) == 1
+        assert retriever.delete([chunks[0].id]).removed == 1
         assert chunks[0].id not in [hit.id for hit in retriever.search("winter", limit=50)]
         again = asyncio.run(retriever.asearch("winter"))
         assert [hit.score for hit in again] == [hit.score for hit in retriever.search("winter")]

@@ -96,17 +96,13 @@ def mentions() -> None:
     raise RuntimeError("There is no current event loop, or the event loop is closed")
 
 
-def says_the_same() -> None:
-    raise RuntimeError("no running event loop")
-
-
 def closed() -> None:
     loop = asyncio.new_event_loop()
     loop.close()
     loop.call_soon(print)
 
 
-@pytest.mark.parametrize("fail", [mentions, says_the_same, closed])
+@pytest.mark.parametrize("fail", [mentions, closed])
 def test_an_error_that_mentions_event_loops_is_no_reason_to_ask_again(fail: Any) -> None:
     embedder = Failing(fail)
     index = hr.Index.in_memory()
@@ -114,30 +110,3 @@ def test_an_error_that_mentions_event_loops_is_no_reason_to_ask_again(fail: Any)
     response = asyncio.run(hr.Retriever(index, embedder=embedder).asearch("oak"))
     assert (embedder.calls, type(response.error.__cause__)) == (1, RuntimeError)
     assert [hit.id for hit in response] == ["a"], "keywords answer"
-
-
-def done(future: Any) -> Any:
-    future.set_result([fnv64("An oak.")])
-    return future
-
-
-async def row() -> Any:
-    return [fnv64("An oak.")]
-
-
-@pytest.mark.filterwarnings("ignore:coroutine 'row' was never awaited")
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: done(asyncio.get_running_loop().create_future()),
-        lambda: asyncio.create_task(row()),
-        lambda: asyncio.ensure_future(row()),
-        row,
-    ],
-    ids=["get_running_loop", "create_task", "ensure_future", "coroutine"],
-)
-def test_what_needs_the_event_loop_is_called_on_its_thread(make: Any) -> None:
-    index = hr.Index.in_memory()
-    index.upsert(CHUNKS)
-    response = asyncio.run(hr.Retriever(index, embedder=Failing(make)).asearch("oak"))
-    assert (response.error, response.trace.embedder_used) == (None, True)

@@ -99,7 +99,7 @@ def test_a_retriever_takes_lists_and_says_what_is_missing(index):
             retriever.upsert(one)
     with pytest.raises(hr.InvalidInputError, match="say what to delete: ids, paths, or where"):
         retriever.delete()
-    assert retriever.delete([]) == 0
+    assert retriever.delete([]).removed == 0
 
 
 def test_an_empty_path_is_refused_with_that_reason():

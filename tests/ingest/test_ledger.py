@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from hedgerow import Chunk, Index
-from hedgerow._engine import _FilesRun
+from hedgerow._engine import _FilesRun, _Ledger
 from hedgerow.ingest import IndexRun, Rules, discover
-from hedgerow.ingest.ledger import Ledger
 from index_doubles import without_ledger
 from ingest_runs import codes, counts, ids, run
 from waiting import until
@@ -24,16 +23,15 @@ pytestmark = pytest.mark.usefixtures("two_notes")
 
 def noted(index: Index) -> tuple[int, list[str]]:
     """Return the ledger's last change number, and its files."""
-    ledger = Ledger.load(index, "files")
-    return ledger.found.generation, ledger.found.paths()
+    ledger = _Ledger(index, "files", False)
+    return ledger.generation, ledger.paths()
 
 
 def in_parts(index: Index) -> tuple[int, int, int, int]:
     """Run with a queue of at most 600 chunks. Return the same counts as `counts`."""
     found = [(one.path, one.file, one.signature, False) for one in discover(["notes"]).sources]
-    ledger = Ledger.load(index, "files", facts=True).prepared(index, by_source_file=True)
     files = _FilesRun()
-    files.run(index, ledger.found, found, [], longest_queue=600)
+    files.run(index, _Ledger.of_files(index), found, [], longest_queue=600)
     return files.report()[2:6]
 
 

@@ -52,6 +52,6 @@ def test_another_output_has_another_version(tmp_path: Path) -> None:
     made = re.sub(r'"(?:mtime|modified)[^,}]*', "", repr(read)).replace(str(tmp_path), "")
     output = int(note.split()[0]), hashlib.sha256(made.encode()).hexdigest()[:16]
     assert output == OUTPUT, (
-        "the readers make something else of the same files: raise READERS in rust/memory/src/ledger.rs, and write "
+        "the readers make something else of the same files: raise READERS in rust/memory/src/sync/ledger.rs, and write "
         "the version and the digest here"
     )

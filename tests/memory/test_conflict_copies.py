@@ -47,10 +47,19 @@ def test_other_names_are_no_copies(root: MemoryRoot, name: str) -> None:
     assert root.process("lint").summary == ("0 findings.",)
 
 
-def test_a_title_that_ends_so_is_no_copy(root: MemoryRoot) -> None:
-    put(root.path, "notes/Sudan (conflict).md", "The walrus sleeps.\n")
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_file_whose_original_is_gone_is_no_copy(root: MemoryRoot, copy: str) -> None:
+    put(root.path, f"notes/{copy}", "The walrus sleeps.\n")
+    put(root.path, "note.md", "The walrus swims.\n")
     assert root.recall("walrus").notices == ()
     assert diagnose(root.path).files.ok
+    assert root.process("lint").summary == ("0 findings.",)
+
+
+def test_the_original_need_not_be_found(root: MemoryRoot) -> None:
+    put(root.path, "notes/note.md", "The seal sleeps.\n")
+    put(root.path, "notes/note (conflict).md", "The walrus swims.\n")
+    assert root.recall("walrus").notices == (f"notes/note (conflict).md: {ADVICE}",)
 
 
 def test_within_a_scope_copies_of_others_are_not_named(root: MemoryRoot) -> None:

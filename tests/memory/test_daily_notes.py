@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,75 @@ def test_the_format_of_logseq_decides_and_names_its_pages(tmp_path: Path) -> Non
         assert opened.show("2026-04-05").file == "journals/05-04-2026.md"
 
 
+@pytest.mark.parametrize(
+    ("setting", "title"),
+    [
+        (':journal/page-title-format "EEEE, dd.MM.yyyy"', "Saturday, 18.04.2026"),
+        (':journal/page-title-format "E, MM/dd/yyyy"', "Sat, 04/18/2026"),
+        (':journal/page-title-format "EEE, yyyy/MM/dd"', "Sat, 2026/04/18"),
+        (':journal/page-title-format "do MMMM yyyy"', "18th April 2026"),
+        (':journal/page-title-format "yyyy-MM-dd EEEE"', "2026-04-18 Saturday"),
+        (':journal/page-title-format "yyyy年MM月dd日"', "2026年04月18日"),
+        (":journal/page-title-format \"'day' d-M-yyyy\"", "day 18-4-2026"),
+        (':date-formatter "MM_dd_yyyy"', "04_18_2026"),
+        (':journal/page-title-format "MMMM do, yyyy"\n :date-formatter "yyyy"', "April 18th, 2026"),
+        (';; :journal/page-title-format "yyyyMMdd"', "Apr 18th, 2026"),
+        (':journal/page-title-format "dd-MM-yyyy"', "Apr 18th, 2026"),
+        (':journal/page-title-format "yyyy"', "2026-04-18"),
+    ],
+)
+@pytest.mark.parametrize("names", ['"yyyy_MM_dd"', '"dd.MM.yyyy"', None])
+def test_links_name_a_journal_by_its_title(
+    tmp_path: Path, setting: str, title: str, names: str | None
+) -> None:
+    of_file = "" if names is None else f"\n :journal/file-name-format {names}"
+    put(tmp_path, "logseq/config.edn", f"{{:meta/version 1\n {setting}{of_file}\n}}\n")
+    journal = "journals/18.04.2026.md" if names == '"dd.MM.yyyy"' else "journals/2026_04_18.md"
+    put(tmp_path, journal, "- bees\n")
+    put(tmp_path, "pages/Hedge.md", f"- see [[{title}]]\n")
+    with MemoryRoot.init(tmp_path) as root:
+        assert [edge[:2] for edge in root.graph().edges] == [("pages/Hedge.md", journal)]
+        assert root.resolve(title.lower()) == journal
+    doctor = as_json("doctor", "--root", str(tmp_path))
+    assert doctor["links"]["unresolved"] == []
+    problems = [one["reason"] for one in doctor["files"]["problems"]]
+    assert len(problems) == ('"yyyy"' in setting and "MMMM" not in setting)
+    assert all(one.startswith("the format of the titles of daily notes 'YYYY'") for one in problems)
+
+
+def test_a_changed_format_of_titles_is_read_with_the_next_query(tmp_path: Path) -> None:
+    put(tmp_path, "logseq/config.edn", "{}")
+    put(tmp_path, "journals/2026_04_18.md", "- bees\n")
+    put(tmp_path, "pages/Hedge.md", "- see [[18.04.2026]]\n")
+    with MemoryRoot.init(tmp_path) as root:
+        assert root.graph().edges == ()
+        put(tmp_path, "logseq/config.edn", '{:journal/page-title-format "dd.MM.yyyy"}')
+        assert len(root.graph().edges) == 1
+        put(tmp_path, "logseq/config.edn", '{:journal/page-title-format "d.M.yyyy"}')
+        assert root.graph().edges == ()
+
+
+@pytest.mark.parametrize(
+    ("format_", "file", "links"),
+    [
+        ("DD-MM-YYYY", "Daily/18-04-2026.md", ["18-04-2026", "Daily/18-04-2026"]),
+        ("dddd, MMMM Do YYYY", "Saturday, April 18th 2026.md", ["saturday, april 18th 2026"]),
+        ("YYYY/MM/YYYY-MM-DD", "Daily/2026/04/2026-04-18.md", ["2026/04/2026-04-18"]),
+        ("YYYY/MM/DD", "2026/04/18.md", ["2026/04/18"]),
+    ],
+)
+def test_links_name_a_daily_note_of_obsidian_by_its_file_or_its_day(
+    tmp_path: Path, format_: str, file: str, links: list[str]
+) -> None:
+    put(tmp_path, ".obsidian/daily-notes.json", json.dumps({"format": format_}))
+    put(tmp_path, file, BEES)
+    for number, link in enumerate([*links, "2026-04-18"]):
+        put(tmp_path, f"n{number}.md", f"[[{link}]]\n")
+    with MemoryRoot.init(tmp_path) as root:
+        assert {edge[1] for edge in root.graph().edges} == {file}
+        assert len(root.graph().edges) == len(links) + 1
+
+
 def test_folders_may_be_a_part_of_the_format(tmp_path: Path) -> None:
     put(tmp_path, ".obsidian/daily-notes.json", '{"format": "YYYY/MMMM/dddd Do"}')
     put(tmp_path, "Daily/2026/April/Saturday 18th.md", BEES)
@@ -149,7 +219,7 @@ def test_a_format_that_is_not_read_is_named(tmp_path: Path) -> None:
     MemoryRoot.initialize(tmp_path)
     assert days(tmp_path) == {"2026-W16.md": None}
     text = ok("doctor", "--root", str(tmp_path))
-    assert "the format of daily notes 'gggg-[W]ww' is not read" in text
+    assert "the format of the names of daily notes 'gggg-[W]ww' is not read" in text
     assert '"gggg" is none of YYYY' in text
 
 

@@ -12,7 +12,7 @@ import pytest
 from hedgerow import HedgerowError, MemoryRoot, Store
 from hedgerow.memory import rename, sync
 from hedgerow.memory.doctor import diagnose
-from memory_doubles import edges, edges_of_files, put
+from memory_doubles import before_the_edges, edges, edges_of_files, put
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ class TestTwoHandles:
             for file, data in before.items():
                 file.write_bytes(data)
             with monkeypatch.context() as patch:
-                patch.setattr(sync, "_relink", refused)
+                patch.setattr(sync, "_sync_root", before_the_edges)
                 with pytest.raises(HedgerowError, match="the disk is full"):
                     edges(linked)
             check(server)

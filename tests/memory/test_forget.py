@@ -175,14 +175,45 @@ class TestQuotes:
 
     def test_pages_are_rewritten_and_quotes_named(self, keys: MemoryRoot) -> None:
         put(keys.path, "pages/mine.md", f"# Mine\n\nThe zyzzyva key lies {PLACE}, I think.\n")
+        put(keys.path, "notes/more.md", "# More\n\nThe zyzzyva is a beetle.\n")
         page = keys.process("synthesize", topic="zyzzyva", apply=True).files[0]
         assert PLACE in (keys.path / page).read_text()
         done = keys.forget("keys", purge=True)
-        assert done.rewritten == (page,)
+        assert (done.rewritten, done.emptied) == ((page,), ())
         assert done.quoted_by == ("pages/mine.md",)
         assert PLACE not in (keys.path / page).read_text()
         assert "notes/keys.md" not in (keys.path / page).read_text()
         assert page not in [one.file for one in keys.recall("third stone")]
+
+    @pytest.mark.parametrize(
+        ("added", "stays"),
+        [
+            ("", False),
+            ("\n\n", False),
+            ("\nA note of mine.\n", True),
+            ("\n# Another heading\n", True),
+        ],
+    )
+    def test_a_page_about_it_alone_goes(self, keys: MemoryRoot, added: str, stays: bool) -> None:
+        page = keys.process("synthesize", topic="zyzzyva", apply=True).files[0]
+        file = keys.path / page
+        assert "notes/keys.md" in file.read_text()
+        file.write_text(file.read_text() + added)
+        done = keys.forget("keys", purge=True)
+        assert (done.rewritten, done.emptied) == (((page,), ()) if stays else ((), (page,)))
+        assert file.exists() is stays
+        assert (page in [one.file for one in keys.recall("zyzzyva")]) is stays
+        assert PLACE not in (file.read_text() if stays else "")
+
+    @pytest.mark.parametrize("topic", ["zyzzyva", "keys"])
+    def test_a_page_that_says_what_no_longer_holds_stays(
+        self, keys: MemoryRoot, topic: str
+    ) -> None:
+        put(keys.path, "notes/old.md", f"# Old {topic}\n\nNo zyzzyva.\n")
+        keys.retract("old")
+        page = keys.process("synthesize", topic=topic, apply=True).files[0]
+        done = keys.forget("keys", purge=True)
+        assert (done.rewritten, done.emptied) == ((page,), ())
 
     @pytest.mark.parametrize(
         ("quote", "is_one"),
@@ -261,7 +292,7 @@ class TestQuotes:
                 keys.forget("notes/keys.md", purge=True)
         keys.forget("notes/keys.md", purge=True)
         keys.close()
-        assert "The zyzzyva key" not in (keys.path / "pages/zyzzyva.md").read_text()
+        assert not (keys.path / "pages/zyzzyva.md").exists()
         assert left_of(keys, "The zyzzyva key", "notes/keys.md") == []
 
     @pytest.mark.parametrize("name", ["a [b] #1.md", "sub/!x*.md"])
@@ -274,11 +305,8 @@ class TestQuotes:
         root.close()
         assert left_of(root, "zyzzyva") == []
 
-    def test_a_title_that_is_the_name_of_a_page_is_ambiguous(self, tmp_path: Path) -> None:
+    def test_a_title_that_is_the_name_of_a_page_is_that_of_the_memory(self, tmp_path: Path) -> None:
         root = MemoryRoot.init(tmp_path / "memory")
-        root.remember("The code is 4711.", title="Vault")
+        file = root.remember("The code is 4711.", title="Vault").file
         root.process("synthesize", topic="vault", apply=True)
-        with pytest.raises(InvalidInputError) as raised:
-            root.forget("Vault", purge=True)
-        assert raised.value.code == "ambiguous_node"
-        assert (root.path / "pages/vault.md").exists()
+        assert root.forget("Vault", purge=True).file == file

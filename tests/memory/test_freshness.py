@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import Index
-from hedgerow.ingest.ledger import Ledger
+from hedgerow._engine import _Ledger
 from hedgerow.ingest.source import list_folder
 from hedgerow.memory import MemoryRoot
 from hedgerow.memory.config import read_config
@@ -37,7 +37,7 @@ def fill(folder: str, paths: set[tuple[str, str]]) -> None:
 def is_fresh(folder: str) -> bool:
     derived = Derived.of(read_config(Path(folder)))
     with Index.open(derived.index, read_only=True) as index:
-        ledger = Ledger.load(index, derived.scope)
+        ledger = _Ledger(index, derived.index_scope, False)
         return FileCheck(watch=False).look(derived, ledger).skips is not None
 
 

@@ -120,6 +120,33 @@ class TestForms:
         assert "- [reason] What eats the slugs eats the pellets #slugs (Marijke)" in text
         assert root.query("all | type:decision").keys == [done.memories[0].file]
 
+    def test_a_permalink_is_a_name_of_its_note(
+        self, root: MemoryRoot, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        project = tmp_path_factory.mktemp("project")
+        notes = {
+            "specs/First Note.md": "---\ntype: decision\npermalink: specs/first-note\n---\nPears.\n",
+            "Second.md": "---\npermalink: /second/\n---\n- part_of [[specs/first-note]]\n",
+            "Third.md": "See [[second]], [[specs/First Note]] and [[none]].\n",
+        }
+        for name, text in notes.items():
+            put(project, name, text)
+        moved(root, "basic-memory", project)
+        first = "decisions/specs/First Note.md"
+        assert {edge[:3] for edge in root.graph().edges} == {
+            ("notes/Second.md", first, "part_of"),
+            ("notes/Second.md", first, "link"),
+            ("notes/Third.md", "notes/Second.md", "link"),
+            ("notes/Third.md", first, "link"),
+        }
+        assert list(root.graph().unresolved) == [("notes/Third.md", "none")]
+        assert root.resolve("specs/first-note") == first
+        # The text is as it is.
+        assert (root.path / first).read_text().startswith(notes["specs/First Note.md"][:-12])
+        root.rename(first, "Renamed")
+        assert "- part_of [[specs/first-note]]" in (root.path / "notes/Second.md").read_text()
+        assert len(root.graph().edges) == 4
+
     def test_many_relations_and_long_lines_take_linear_time(self, root: MemoryRoot) -> None:
         vault = root.path.parent / "project"
         vault.mkdir()
@@ -621,16 +648,43 @@ class TestOddRecords:
             {"conversations_memory": None, "project_memories": None},
         ]
         (tmp_path / "memories.json").write_text(json.dumps(records))
-        (tmp_path / "projects.json").write_text("[]")
+        (tmp_path / "users.json").write_text("[]")
         done = root.import_from(tmp_path, "claude", apply=True)
         assert [one.id for one in done.memories] == ["memory:a", "project:p1"]
         assert skipped(done) == [
             ("memories.json[0]", None, "the project p3 has no text"),
-            ("projects.json", None, "it holds no conversation"),
+            ("users.json", None, "it holds no conversation"),
         ]
         assert len(root.recall("quinces")) == len(root.recall("medlar")) == 1
         again = root.import_from(tmp_path / "memories.json", "claude")
         assert again.counts == {"unchanged": 2}
+
+    def test_projects_of_claude(self, root: MemoryRoot, tmp_path: Path) -> None:
+        document = {"uuid": "d1", "filename": "trees.md", "content": "The medlar is old."}
+        projects = [
+            {"uuid": "p0", "name": "How to", "is_starter_project": True, "docs": [document]},
+            {
+                "uuid": "p1",
+                "name": "Orchard",
+                "description": "About trees.",
+                "prompt_template": "Name the quinces.",
+                "created_at": "2026-04-18T10:00:00Z",
+                "docs": [document, {"filename": "empty.md"}, 5],
+            },
+            {"uuid": "p2", "name": None, "prompt_template": "", "docs": None},
+        ]
+        (tmp_path / "projects.json").write_text(json.dumps(projects))
+        done = root.import_from(tmp_path, "claude", apply=True)
+        assert [one.id for one in done.memories] == ["instructions:p1", "document:d1"]
+        assert skipped(done) == [
+            ("projects.json[0]", None, "it is the sample project of Claude"),
+            ("projects.json[1]", None, "the document empty.md has no text"),
+        ]
+        (hit,) = root.recall("quinces")
+        assert hit.file.startswith("notes/2026-04-18-orchard-")
+        (hit,) = root.recall("medlar")
+        assert "# trees.md" in (root.path / hit.file).read_text()
+        assert root.import_from(tmp_path / "projects.json", "claude").counts == {"unchanged": 2}
 
     @pytest.mark.parametrize("tool", ["chatgpt", "claude", "codex"])
     def test_many_messages_of_one_speaker_take_linear_time(

@@ -16,6 +16,8 @@ from hedgerow._engine import (
     _links_in_fields,
     _links_in_text,
     _markdown_chunks,
+    _with_section_names,
+    read_front_matter,
 )
 
 SMALL = 8 * 1024
@@ -27,6 +29,17 @@ REPEATED = [
     *["`", "``a`", "<!--", "x <!-- ", "x <a b='", "x <?", "<div>\n", "~~~\n```\n"],
     *["> ", "> > > a\n", "- ", "- > ", "1. ", "- a\n  > b\n", "|a|[[b\\|c]]|\n", "|-", "a|b\n-|\n"],
     *["[a]: b\n", "[a]: <\n", '[a]: b "\n', "a\n-\n", "# a\n", "#", "# ", " ", "\n", "\t-"],
+    *[
+        "## User\n",
+        "## User\n\na b\n\n",
+        "A: so it is\n",
+        "**a**\n\n",
+        "a b\n\n",
+        "- a\n\n",
+        "---\n",
+        "[a]\n",
+    ],
+    *["a:: b\n", "a ^b\n", "%% a %%\n", "%%", "<<<<<<< a\n", "a\n=\n", "#a ", "#[[a b]] "],
 ]
 
 
@@ -44,6 +57,9 @@ SHAPES: dict[str, Callable[[int], str]] = {
     ),
     "quotations, then lines": lambda size: "> " * (size // 4) + "a\n" + "a\n" * (size // 4),
     "lists, then lines": lambda size: "- " * (size // 4) + "a\n" + "a\n" * (size // 4),
+    "equal keys": lambda size: "key: a\n" * (size // 7),
+    "other keys": lambda size: "".join(f"key{n}: a\n" for n in range(size // 10)),
+    "equal items": lambda size: "tags:\n" + "  - a\n" * (size // 6),
     "a heading and spaces": lambda size: "# a" + " " * size + "b",
     "a heading and signs": lambda size: "# a " + "#" * size + " " * size + "b",
     "a fence and spaces": lambda size: "```" + " " * size + "`",
@@ -58,6 +74,7 @@ def read_chunks(text: str) -> None:
 def read_sections(text: str) -> None:
     _first_heading(text)
     _level_two_sections(text)
+    _with_section_names(text, ["User"])
     _inline_tags(text)
     _link_positions(text)
 
@@ -66,7 +83,17 @@ def read_stated_links(text: str) -> None:
     _links_in_fields(FrontMatter({"about": text}))
 
 
-READERS = [_links_in_text, read_stated_links, read_sections, read_chunks]
+def read_named_paths(text: str) -> None:
+    _links_in_text(text, has_named_paths=True)
+
+
+def read_matter(text: str) -> None:
+    read_front_matter(["---", *text.split("\n"), "---"])
+
+
+READERS = [
+    *[_links_in_text, read_named_paths, read_stated_links, read_sections, read_chunks, read_matter]
+]
 
 
 def seconds(read: Callable[[str], object], text: str) -> float:

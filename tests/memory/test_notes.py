@@ -202,6 +202,10 @@ class TestWrapup:
         body = f"{WRAPUP}\n```yaml\na: 1\n---\nb: 2\n```\n\n- item\n---\n\nTwo\nlines\n---\n"
         assert root.wrapup(body, title="T").body.endswith(body.strip()[-60:])
 
+    def test_other_headings_stay_as_they_are(self, root: MemoryRoot) -> None:
+        body = f"{WRAPUP}\nNext steps\n----------\n\n- prune\n\n##  Later ##\n\nx"
+        assert root.wrapup(body, title="T").body == f"# T\n\n{body}"
+
     def test_result_has_the_text_as_it_stands_in_the_file(self, root: MemoryRoot) -> None:
         done = root.wrapup(WRAPUP, title="A day")
         assert (root.path / done.file).read_text().endswith(f"---\n\n{done.body}\n")

@@ -46,6 +46,16 @@ class TestResults:
         assert one.id.startswith("chunk-")
         assert len(one.id) == len("chunk-") + 64
 
+    def test_a_text_without_a_title_is_shown_once(self, root: MemoryRoot) -> None:
+        long = "A raven that is black flies over the hedge and the roses and the wall. It sings."
+        for text in ("The raven flies.", long):
+            file = root.remember(text).file
+            [hit] = [one for one in root.recall("raven flies") if one.file == file]
+            assert hit.snippet == text
+        root.remember("The raven sings.", title="Birds")
+        [first, *_] = root.recall("raven sings")
+        assert first.snippet == "# Birds The raven sings."
+
     def test_every_file_that_matches_is_there_once(self, root: MemoryRoot) -> None:
         for number in range(30):
             put(root.path, f"decisions/2026-01-{number:02}-raven.md", f"# R{number}\n\n{RAVEN}\n")

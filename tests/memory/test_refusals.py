@@ -96,7 +96,7 @@ def test_an_indexed_folder_on_another_drive_is_named_by_its_path(
 
     derived = Derived.of(read_config(fresh_root.path))
     monkeypatch.setattr("os.path.relpath", refuse)
-    assert derived.scope.startswith(f"{fresh_root.path.as_posix()} ")
+    assert derived.index_scope.startswith(f"{fresh_root.path.as_posix()} ")
 
 
 def test_words_are_no_flags(fresh_root: hr.MemoryRoot, tmp_path: Path) -> None:

@@ -100,6 +100,14 @@ class TestReading:
         done = root.edit("lined", "new", part.digest, section="The saw")
         assert done.text == "Hedge\n=====\n\nlead\n\nThe *saw*\n---\n\nnew\n"
 
+    def test_a_title_may_be_underlined(self, tmp_path: Path) -> None:
+        put(tmp_path, "notes/lined.md", "Hedge saws\n=====\n\nlead\n")
+        put(tmp_path, "notes/other.md", "---\ntype: note\n---\nsee [[hedge saws]]\n\nx\ny\n==\n")
+        root = MemoryRoot.open(tmp_path)
+        titles = {one.file: one.title for one in root.list().memories}
+        assert titles["notes/lined.md"] == "Hedge saws"
+        assert [edge[:2] for edge in root.graph().edges] == [("notes/other.md", "notes/lined.md")]
+
     def test_of_two_sections_none_is_chosen(self, tmp_path: Path) -> None:
         put(tmp_path, "notes/two.md", "# A\nx\n# B\n## A\ny\n")
         root = MemoryRoot.open(tmp_path)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.memory import sync
 from hedgerow.memory.doctor import diagnose
-from memory_doubles import NOW, edges, keys, put
+from memory_doubles import NOW, before_the_edges, edges, keys, put
 
 
 def changes(root: hr.MemoryRoot) -> dict[str, int]:
@@ -79,8 +79,8 @@ class TestSync:
         put(root.path, "b.md", "x")
         put(root.path, "stray.md", "x")
         (root.path / "gone.md").unlink()
-        monkeypatch.setattr(sync, "_relink", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        monkeypatch.setattr(sync, "_sync_root", before_the_edges)
+        with pytest.raises(hr.HedgerowError, match="the disk is full"):
             keys(root)
         monkeypatch.undo()
         # A file that was written meanwhile and then deleted is removed too.

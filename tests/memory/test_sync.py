@@ -9,10 +9,10 @@ import time
 import pytest
 
 from hedgerow import Index, InvalidInputError, MemoryRoot
-from hedgerow._engine import _Changes
-from hedgerow.ingest.ledger import Ledger
+from hedgerow._engine import _Ledger, _sync_root
 from hedgerow.memory import sync
 from hedgerow.memory.config import read_config
+from hedgerow.memory.derived import Derived
 from hedgerow.memory.root_files import FileCheck
 from memory_doubles import counts, found, keys, put
 
@@ -114,7 +114,9 @@ class TestChanges:
         assert counts(synced_root.sync()) == (2, 0, 0, 0)
         derived = sync.Derived.of(read_config(synced_root.path))
         with Index.open(derived.index, read_only=True) as index:
-            looked = FileCheck(watch=False).look(derived, Ledger.load(index, derived.scope))
+            looked = FileCheck(watch=False).look(
+                derived, _Ledger(index, derived.index_scope, False)
+            )
             assert looked.skips == []
 
     def test_one_that_is_behind_catches_up(self, synced_root: MemoryRoot) -> None:
@@ -135,6 +137,8 @@ class TestChanges:
         assert len(synced_root.graph().edges) == 1
 
 
-def test_what_has_no_signature_is_no_file_to_read() -> None:
-    with pytest.raises(ValueError, match=r'a\.md has no signature: "x"'):
-        _Changes.written([("a.md", "x")])
+def test_what_has_no_signature_is_no_file_to_read(synced_root: MemoryRoot) -> None:
+    with Index.open(synced_root.path / ".hedgerow/index.db") as index:
+        ledger = _Ledger(index, Derived.of(read_config(synced_root.path)).index_scope, False)
+        with pytest.raises(ValueError, match=r'a\.md has no signature: "x"'):
+            _sync_root(index, ledger, None, None, None, [("a.md", "x")], synced_root.path, [])

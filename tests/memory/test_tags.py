@@ -212,6 +212,25 @@ class TestKinds:
 class TestKeys:
     """A key resolves to the valid memory."""
 
+    def test_a_memory_counts_before_a_page(self, root: MemoryRoot) -> None:
+        """Of the same title, and if only the page has the name."""
+        file = root.remember("The kettle is copper.", title="Kettle").file
+        page = root.process("synthesize", topic="kettle", apply=True).files[0]
+        assert [root.resolve(key) for key in ("Kettle", "kettle", "[[Kettle]]")] == [file] * 3
+        assert (root.resolve(page), root.resolve("pages/kettle")) == (page, page)
+        assert root.show("kettle").file == file
+        new = root.supersede("Kettle", text="The kettle is of steel.", title="Kettle").written
+        assert root.resolve("Kettle") == new
+        assert root.forget("Kettle", purge=True).file == new
+        assert root.resolve("Kettle") == file
+
+    def test_a_memory_of_a_vault_counts_before_a_page(self, tmp_path: Path) -> None:
+        (tmp_path / ".obsidian").mkdir()
+        root = MemoryRoot.init(tmp_path)
+        file = root.remember("The kettle is copper.", title="Kettle").file
+        page = root.process("synthesize", topic="kettle", apply=True).files[0]
+        assert (root.resolve("Kettle"), root.resolve(page)) == (file, page)
+
     def test_the_one_that_holds_counts(self, root: MemoryRoot) -> None:
         old = root.remember("Deploys happen on Tuesdays.", title="Deploys").file
         new = root.supersede("Deploys", text="They are on Wednesdays.", title="Deploys").written

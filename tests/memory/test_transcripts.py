@@ -144,6 +144,49 @@ def test_a_folder_has_many_sessions(root: MemoryRoot, tmp_path: Path) -> None:
     assert ([one.action for one in again.memories], again.gone) == (["unchanged"], ())
 
 
+NOTE = "---\nname: medlar\ndescription: where it grows\n---\n\nThe medlar is by the gate; password is s3cretpass99\n"
+
+
+def test_notes_of_claude_code_are_imported(
+    root: MemoryRoot, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    source = tmp_path_factory.mktemp("source")
+    put(source, "-home-ann-garden/s-1.jsonl", CLAUDE)
+    put(source, "-home-ann-garden/memory/MEMORY.md", "- [Medlar](trees/medlar.md)\n")
+    put(source, "-home-ann-garden/memory/trees/medlar.md", NOTE)
+    put(source, "-home-ann-garden/memory/empty.md", "\n")
+    put(source, "-home-ann-garden/memory.md", "no note")
+    put(source, "-home-ann-house/tools/x.md", "no note")
+    put(source, ".claude/agent-memory/pruner/MEMORY.md", "Prune in winter.\n")
+    done = imported(root, "claude-code", source)
+    assert [(one.id, one.file) for one in done.memories if one.id != "s-1"] == [
+        (
+            "memory:-home-ann-garden/MEMORY.md",
+            "notes/home-ann-garden/memory/MEMORY.md",
+        ),
+        (
+            "memory:-home-ann-garden/trees/medlar.md",
+            "notes/home-ann-garden/memory/trees/medlar.md",
+        ),
+        ("agent-memory:.claude/pruner/MEMORY.md", "notes/claude/agent-memory/pruner/MEMORY.md"),
+    ]
+    assert ("-home-ann-garden/memory/empty.md", "it is empty") in [
+        (one.path, one.reason) for one in done.unreadable
+    ]
+    medlar = "notes/home-ann-garden/memory/trees/medlar.md"
+    text = (root.path / medlar).read_text()
+    assert "by the gate; password is [secret]" in text
+    assert text.startswith("---\nname: medlar\n")
+    assert [edge[:2] for edge in root.graph().edges] == [
+        ("notes/home-ann-garden/memory/MEMORY.md", medlar)
+    ]
+    # A project alone has the same ids, and needs no transcript.
+    (source / "-home-ann-garden/s-1.jsonl").unlink()
+    for part in (source / "-home-ann-garden", source / "-home-ann-garden/memory"):
+        again = imported(root, "claude-code", part)
+        assert again.counts == {"unchanged": 2}
+
+
 @pytest.mark.parametrize("name", ["none", "folder"])
 def test_a_source_without_transcripts_is_an_error(
     root: MemoryRoot, tmp_path: Path, name: str

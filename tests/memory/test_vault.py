@@ -84,6 +84,23 @@ class TestInit:
     def test_says_where_new_memories_go(self, obsidian: Path) -> None:
         assert "Vault: Obsidian; new memories in Inbox\n" in ok("init", str(obsidian))
 
+    @pytest.mark.parametrize("words", [(), ("--vault",)])
+    def test_takes_the_current_folder_if_it_is_a_vault(
+        self, obsidian: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    ) -> None:
+        monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
+        monkeypatch.chdir(obsidian)
+        assert f"Memory root: {obsidian}\n" in ok("init", *words)
+        assert (obsidian / "hedgerow.json").exists()
+
+    def test_asks_for_a_folder_elsewhere(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("HEDGEROW_MEMORY_ROOT", raising=False)
+        monkeypatch.chdir(tmp_path)
+        assert "Missing argument 'DIR'" in failed(2, "init")
+        assert names(tmp_path) == []
+
     def test_rejects_another_tool(self, tmp_path: Path) -> None:
         put(tmp_path, "hedgerow.json", '{"schemaVersion": 1, "vault": "roam"}')
         said = failed(1, "list", "--root", str(tmp_path))
@@ -153,25 +170,83 @@ class TestObsidian:
         ]
         assert done.by_hand[0].reason == "it shows sub/x.md, and canvases are not changed"
 
-    def test_links_that_obsidian_alone_resolves_are_named_by_a_rename(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("link", "target"),
+        [
+            ("[x](sub/x%20y.md)", "sub/x y.md"),
+            ("[x](<sub/x y.md#Part>)", "sub/x y.md"),
+            ("[x](/sub/x%20y.md)", "sub/x y.md"),
+            ("[x](../sub/x%20y)", "sub/x y.md"),
+            ("[x](X%20y.md)", "sub/x y.md"),
+            ("[x](x%20y)", "sub/x y.md"),
+            ("![x](sub/x%20y.md)", "sub/x y.md"),
+            ("[x][1]\n\n[1]: sub/x%20y.md", "sub/x y.md"),
+            ("[t](t.md)", "t.md"),
+            ("[t](./t.md)", "a/t.md"),
+            ("[t](a/t.md)", "a/t.md"),
+            ("[x](./sub/x%20y.md)", None),
+            ("[x](b/sub/x%20y.md)", None),
+            ("![x](x%20y)", None),
+            ("[x](https://example.com/x%20y.md)", None),
+        ],
+    )
+    def test_markdown_links_lead_where_obsidian_resolves_them(
+        self, tmp_path: Path, link: str, target: str | None
+    ) -> None:
+        (tmp_path / ".obsidian").mkdir()
+        for name in ("sub/x y.md", "t.md", "a/t.md"):
+            put(tmp_path, name, "Pears.\n")
+        put(tmp_path, "a/from.md", f"{link}\n")
+        root = MemoryRoot.init(tmp_path)
+        expected = [] if target is None else [("a/from.md", target)]
+        assert [edge[:2] for edge in root.graph().edges] == expected
+        broken = as_json("doctor", "--root", str(tmp_path))["links"]["unresolved"]
+        assert list(root.graph().unresolved) == [(one["file"], one["link"]) for one in broken]
+
+    def test_markdown_links_of_other_roots_are_paths(self, tmp_path: Path) -> None:
+        put(tmp_path, "sub/x.md", "Pears.\n")
+        put(tmp_path, "a/b.md", "[x](sub/x.md) [x](x.md) [x](../sub/x) [x](../sub/x.md)\n")
+        root = MemoryRoot.init(tmp_path)
+        assert [edge[:2] for edge in root.graph().edges] == [("a/b.md", "sub/x.md")]
+        assert list(root.graph().unresolved) == [("a/b.md", "sub/x.md"), ("a/b.md", "x.md")]
+
+    def test_markdown_links_keep_their_form_in_a_rename(self, tmp_path: Path) -> None:
         (tmp_path / ".obsidian").mkdir()
         put(tmp_path, "sub/x y.md", "Pears.\n")
         texts = {
-            "a/vault.md": "[x](sub/x%20y.md#Part)\n",
-            "a/name.md": "[x](X%20y.md) and [z](z.md)\n",
-            "a/relative.md": "[x](../sub/x%20y.md)\n",
-            "a/other.md": "[z](sub/z.md) [q](b/sub/x%20y.md)\n",
+            "a/vault.md": ("[x](sub/x%20y.md#Part)\n", "[x](new/z%20z.md#Part)\n"),
+            "a/rooted.md": ("[x](/sub/x%20y)\n", "[x](/new/z%20z)\n"),
+            "a/name.md": ("[x](X%20y.md) and [z](z.md)\n", "[x](z%20z.md) and [z](z.md)\n"),
+            "a/short.md": ("![x](<x y.md>) [x](x%20y)\n", "![x](<z%20z.md>) [x](z%20z)\n"),
+            "a/relative.md": ("[x](../sub/x%20y.md)\n", "[x](../new/z%20z.md)\n"),
+            "deep/a.md": ("[x](../sub/x%20y) [[x y]]\n", "[x](../new/z%20z) [[z z]]\n"),
+            "sub/dotted.md": ("[x](./x%20y.md)\n", "[x](../new/z%20z.md)\n"),
+            "a/other.md": ("[z](sub/z.md) [q](b/sub/x%20y.md)\n", None),
         }
-        for name, text in texts.items():
+        for name, (text, _) in texts.items():
             put(tmp_path, name, text)
         root = MemoryRoot.init(tmp_path)
-        done = root.rename("sub/x y.md", "sub/z z.md")
-        assert [(one.path, one.code) for one in done.by_hand] == [
-            ("a/name.md", "vault_link"),
-            ("a/vault.md", "vault_link"),
-        ]
-        assert "by a Markdown link in it from the vault's folder" in done.by_hand[0].reason
-        assert done.changed == ("a/relative.md",)
+        before = {edge[0] for edge in root.graph().edges if edge[1] == "sub/x y.md"}
+        done = root.rename("sub/x y.md", "new/z z.md")
+        after = {name: (tmp_path / name).read_text() for name in texts}
+        assert after == {name: new or old for name, (old, new) in texts.items()}
+        assert done.by_hand == ()
+        assert set(done.changed) == before == {name for name, (_, new) in texts.items() if new}
+        assert {edge[0] for edge in root.graph().edges if edge[1] == "new/z z.md"} == before
+
+    def test_links_of_a_moved_note_keep_their_target(self, tmp_path: Path) -> None:
+        (tmp_path / ".obsidian").mkdir()
+        for name in ("a/t.md", "sub/x.md", "a/p.png", "files/q.png"):
+            put(tmp_path, name, "Pears.\n")
+        text = "[t](t.md) [t](./t.md) [x](sub/x.md) [x](x.md) ![p](p.png) ![q](files/q.png)\n"
+        put(tmp_path, "a/from.md", text)
+        root = MemoryRoot.init(tmp_path)
+        done = root.rename("a/from.md", "b/from.md")
+        assert (tmp_path / "b/from.md").read_text() == (
+            "[t](t.md) [t](../a/t.md) [x](sub/x.md) [x](x.md) ![p](../a/p.png) ![q](files/q.png)\n"
+        )
+        assert done.by_hand == ()
+        assert [edge[1] for edge in root.graph().edges] == ["a/t.md", "sub/x.md"]
 
     def test_comments_and_block_ids_are_not_found(self, obsidian: Path) -> None:
         root = MemoryRoot.init(obsidian)
@@ -258,6 +333,15 @@ class TestLogseq:
         ]
         assert root.resolve("living fence") == "pages/Hedge.md"
         assert root.graph().unresolved == ()
+
+    def test_markdown_links_are_paths(self, logseq: Path) -> None:
+        put(logseq, "pages/Links.md", "- [a](Hedge.md) [b](pages/Hedge.md) [c](../journals/x.md)\n")
+        root = MemoryRoot.init(logseq)
+        assert ("pages/Links.md", "pages/Hedge.md") in {edge[:2] for edge in root.graph().edges}
+        assert {target for _, target in root.graph().unresolved} == {
+            "pages/Hedge.md",
+            "../journals/x.md",
+        }
 
     def test_properties_are_tags_and_ids_are_not_found(self, logseq: Path) -> None:
         root = MemoryRoot.init(logseq)

@@ -20,7 +20,7 @@ from hedgerow.agents import (
     parse_reply,
     write_action,
 )
-from hedgerow.ingest.source import Rules, discover
+from hedgerow.ingest.source import discover
 from hedgerow.memory import MemoryRoots
 from waiting import LONGEST
 
@@ -28,7 +28,6 @@ from waiting import LONGEST
 @pytest.mark.parametrize(
     "call",
     [
-        partial(Rules, is_vault="no"),
         partial(hr.Index.open, "missing.db", read_only="no"),
         partial(hr.Store.open, "missing.db", read_only=None),
         partial(hr.Store.in_memory().query, "all", explain="no"),

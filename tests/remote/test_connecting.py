@@ -18,8 +18,11 @@ import pytest
 
 import hedgerow as hr
 from event_loops import Gone
+from hedgerow._serve.index_routes import IndexService
+from hedgerow._serve.problems import Problem
+from hedgerow._serve.problems import answer as problem_answer
 from hedgerow.remote import _client
-from serving import READER
+from serving import READER, WRITER, listening
 
 
 @pytest.mark.parametrize(
@@ -278,3 +281,36 @@ def test_what_was_not_answered_is_done_once(root, memory, monkeypatch):
     root.remember("Once.", title="Once")
     assert len(broken) == 1
     assert len(list((memory.path / "notes").glob("*once*"))) == 1
+
+
+async def awaited(connected):
+    try:
+        return await connected.acount()
+    finally:
+        await connected.aclose()
+
+
+@pytest.mark.parametrize(("wait", "tries"), [("0", 3), ("3600", 1), ("soon", 3)])
+def test_a_busy_server_is_asked_again_when_it_says(local, wait, tries):
+    asked = []
+
+    def busy(app):
+        async def answer(scope, receive, send):
+            if scope["type"] == "http" and scope["path"] == "/v1/count":
+                asked.append(scope["path"])
+                problem = Problem("too_many_requests", "try later", headers={"Retry-After": wait})
+                await problem_answer(problem)(scope, receive, send)
+            else:
+                await app(scope, receive, send)
+
+        return answer
+
+    with (
+        listening(IndexService(local), busy) as url,
+        hr.connect(url, kind="index", token=WRITER) as connected,
+    ):
+        for count in (connected.count, lambda: asyncio.run(awaited(connected))):
+            asked.clear()
+            with pytest.raises(hr.BackendError, match="try later"):
+                count()
+            assert len(asked) == tries

@@ -100,11 +100,12 @@ def test_chunks_are_written_read_and_removed(index, local):
         assert index.get("nowhere") is None
         assert awaited(index, "aget", "new/8").path == "new.md"
         assert index.stats().chunks == len(local.index)
-        assert index.delete(["new/7", "nowhere"]) == 1
+        assert index.delete(["new/7", "nowhere"]) == hr.Deletion(1, ["new/7"], ["nowhere"])
     finally:
         assert index.delete_path("new.md") == 1200
     assert awaited(index, "aupsert", []) == 0
-    assert awaited(index, "adelete", ["nowhere"]) == awaited(index, "adelete_path", "none") == 0
+    assert awaited(index, "adelete", ["nowhere"]) == hr.Deletion(0, [], ["nowhere"])
+    assert awaited(index, "adelete_path", "none") == 0
     assert awaited(index, "astats") == index.stats()
 
 
@@ -149,8 +150,8 @@ class TestTable:
         changed = table.get("table/1")
         assert (changed.metadata, list(changed.tags)) == ({"old": True}, ["a", "b"])
         assert asynchronously(table, "aupdate", few, tags=[]) == 0
-        assert table.delete(where={"where": {"old": True}}) == 3
-        assert table.delete(where=self.ALL) == 597
+        assert table.delete(where={"where": {"old": True}}).removed == 3
+        assert table.delete(where=self.ALL).removed == 597
 
     @pytest.mark.parametrize(
         "call",
@@ -261,7 +262,7 @@ def test_one_text_is_not_a_list_of_ids(index, local):
         awaited(index, "adelete", "xy")
     with pytest.raises(hr.InvalidInputError, match="ids must be a list, not 5"):
         index.delete(5)
-    assert index.delete(iter(["x", "y"])) == 2
+    assert index.delete(iter(["x", "y"])).removed == 2
 
 
 def test_it_pickles_without_a_token_that_was_passed(index, monkeypatch):

@@ -21,7 +21,7 @@ LAYERS = [
     {"mcp", "integrations", "ray", "_ray", "_json"},
     {"memory"},
     {"agents"},
-    {"evaluation", "_conversations", "otel", "_graph"},
+    {"evaluation", "otel", "_graph"},
     {"ingest"},
     {"retriever", "why_not", "_retrieval"},
     {"embedders", "rerankers", "opensearch"},

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from places import ROOT
 from scenes import scene_of

@@ -270,7 +270,7 @@ def test_what_a_retriever_does_to_it():
     with hr.Retriever(collection, embedder=FnvEmbedder()) as retriever:
         assert retriever.upsert([{"id": "a", "path": "p", "content": "oak"}]) == 1
         assert collection.embedder[0] == "fnv64"
-        assert retriever.delete(["a", "b"]) == 1
+        assert retriever.delete(["a", "b"]) == hr.Deletion(1, ["a"], ["b"])
         retriever.upsert([{"id": "a", "path": "p", "content": "oak"}])
         assert retriever.delete_path("p") == 1
     assert "close" not in collection.calls

@@ -52,7 +52,7 @@ def test_under_asyncio(oak_file: Path) -> None:
     async def used() -> hr.Retriever:
         async with hr.Retriever(oak_file) as retriever:
             assert len(await retriever.asearch("oak")) == 3
-            assert await retriever.adelete(["a1", "z9"]) == 1
+            assert await retriever.adelete(["a1", "z9"]) == hr.Deletion(1, ["a1"], ["z9"])
             assert await retriever.adelete_path("a.md") == 1
             assert len(await retriever.asearch("oak")) == 1
         with hr.Index.open(oak_file) as index:
@@ -106,8 +106,8 @@ def test_it_pickles_with_its_path_or_its_index(oak_file: Path) -> None:
 
 def test_deleting_is_the_indexs(oak_file: Path) -> None:
     with hr.Retriever(oak_file) as retriever:
-        assert retriever.delete(iter(["a1", "a1", "none"])) == 1
-        assert retriever.delete([]) == 0
+        assert retriever.delete(iter(["a1", "a1", "none"])) == hr.Deletion(1, ["a1"], ["none"])
+        assert retriever.delete([]) == hr.Deletion(0, [], [])
         assert [hit.id for hit in retriever.search("oak")] == ["a2", "b1"]
         assert retriever.delete_path("none.md") == 0
         assert retriever.delete_path("a.md") == 1

@@ -162,9 +162,101 @@ class TestOtherSpellings:
         response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
         assert response.notices == []
 
+    @pytest.mark.parametrize(
+        ("text", "query", "spelling"),
+        [
+            ("the calendar", "calender", "calendar"),
+            ("the calendars", "calenders", "calendars"),
+            ("a cellar door", "celler", "cellar"),
+            ("a grammar book", "grammer", "grammar"),
+            ("in September", "septembar", "september"),
+            ("the tailor", "taylers", None),
+            ("a hedge", "hegers", None),
+        ],
+    )
+    def test_a_word_whose_stem_is_another_is_compared_whole(
+        self, text: str, query: str, spelling: str | None
+    ) -> None:
+        index = hr.Index.from_texts([text, "other words"])
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        said = [] if spelling is None else [f"For {query}, also searched: {spelling}."]
+        assert response.notices == said
+
     def test_a_misspelled_ending_is_named_as_the_texts_have_the_word(self, index: hr.Index) -> None:
         response = hr.Retriever(index, ranking=hr.Ranking("best")).search("handlign")
         assert response.notices == ["For handlign, also searched: handle."]
+
+
+class TestOtherSyntax:
+    """Syntax of other search programs is read as words, and a notice says so."""
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            *[
+                "title:door",
+                "door tag:#roses",
+                "tag:#roses door",
+                "path:roses door",
+                "(file:x) door",
+            ],
+            *["door created:2026", "door since:2026", "type:note door", "door is:todo"],
+            *[
+                "door NEAR handle",
+                "door NEAR/3 handle",
+                "NEAR(door handle)",
+                "door AROUND(3) handle",
+            ],
+            *[
+                "door^2",
+                "door ^2",
+                "door~",
+                "door ~2",
+                '"the door"^2',
+                '"the door"~3',
+                "(door roses)^2",
+            ],
+            *[
+                "/prun.*/",
+                "door /ro[st]es/",
+                "*oor",
+                "d*r",
+                "do?r",
+                "+door",
+                "!door",
+                "door && roses",
+            ],
+        ],
+    )
+    def test_it_is_named(self, index: hr.Index, query: str) -> None:
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        said = ("was searched for", "was read as", "was left out")
+        assert any(word in one for one in response.notices for word in said), response.notices
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            *[
+                "door near handle",
+                "DOOR NEAR HANDLE",
+                "door ~ roses",
+                "door ^ roses",
+                "std::vec door",
+            ],
+            *[
+                "https://x.y/z",
+                "door 10:30",
+                "door (roses)",
+                "C++",
+                "f(x)",
+                "/usr/lib/door",
+                "a/b door",
+            ],
+        ],
+    )
+    def test_words_are_not(self, index: hr.Index, query: str) -> None:
+        response = hr.Retriever(index, ranking=hr.Ranking("best")).search(query)
+        assert not [one for one in response.notices if "was " in one]
 
 
 class TestExclusions:

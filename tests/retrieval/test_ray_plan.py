@@ -179,7 +179,7 @@ def test_a_retriever_has_its_own_options(path: Path) -> None:
             retriever, options={"ranking": hr.Ranking("best")}, embedder=FnvEmbedder()
         ) == (
             hr.InvalidInputError,
-            "the Retriever has options of its own, and ['embedder', 'ranking'] beside them; give them "
+            "the Retriever has its own options, besides ['embedder', 'ranking']; give them "
             "to it, or pass its index instead of it",
         )
 

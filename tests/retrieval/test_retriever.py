@@ -431,8 +431,9 @@ def test_a_retriever_has_the_operations_of_the_table(notes_index: hr.Index) -> N
     explained = retriever.explain("the yard")
     assert [word.outcome for word in explained.words] == ["dropped", "kept"]
     assert "garden" in explained.match
-    assert retriever.delete(paths=["new.md", "nowhere"]) == 1
-    assert retriever.delete_path("new.md") == retriever.delete(["new"]) == 0
+    assert retriever.delete(paths=["new.md", "nowhere"]) == hr.Deletion(1, [], ["nowhere"])
+    assert retriever.delete_path("new.md") == 0
+    assert retriever.delete(["new"]) == hr.Deletion(0, [], ["new"])
     assert retriever.get("new") is None
 
 

@@ -62,8 +62,9 @@ OF_ROOT = [
     ("GET", "/v1/memories", None),
     ("GET", "/v1/memories/slugs", None),
 ]
+OF_SERVER = [("GET", "/v1/about", None), ("GET", "/healthz", None), ("GET", "/readyz", None)]
 OF_BOTH = [
-    ("GET", "/v1/about", None, description.About),
+    ("GET", "/v1/about", None, description.ServerAbout),
     ("GET", "/healthz", None, description.State),
     ("GET", "/readyz", None, description.State),
     ("GET", "/v1/nothing", None, description.ProblemDocument),
@@ -81,14 +82,14 @@ def check(client: TestClient, method: str, path: str, body: Any, shape: Any) -> 
 
 
 def test_answers_of_an_index(of_index):
-    check_all(of_index, OF_INDEX)
+    check_all(of_index, OF_INDEX + OF_SERVER)
     for method, path, body, shape in OF_BOTH:
         check(of_index, method, path, body, shape)
 
 
 def test_answers_of_a_root(of_root, root):
     (root / "notes" / "slugs-2.md").write_text("# More\n\nTraps against slugs.\n")
-    check_all(of_root, OF_ROOT)
+    check_all(of_root, OF_ROOT + OF_SERVER)
     for method, path, body, shape in OF_BOTH:
         check(of_root, method, path, body, shape)
 

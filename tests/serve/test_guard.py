@@ -331,7 +331,7 @@ def answered(connection: socket.socket) -> HTTPResponse:
 
 
 def test_a_head_that_does_not_come_ends_the_connection(root, monkeypatch):
-    monkeypatch.setattr("hedgerow._serve.running.HEAD_SECONDS", 0.2)
+    monkeypatch.setattr("hedgerow._serve.connections.HEAD_SECONDS", 0.2)
     whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     with hr.MemoryRoot.open(root) as memory, listening(RootService(memory)) as url:
         place = ("127.0.0.1", int(url.rpartition(":")[2]))
@@ -367,7 +367,7 @@ ABOUT = f"GET /v1/about HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {WR
 
 
 def test_an_answer_that_is_not_read_ends_the_connection(address, monkeypatch):
-    monkeypatch.setattr("hedgerow._serve.running.READ_SECONDS", 0.3)
+    monkeypatch.setattr("hedgerow._serve.connections.READ_SECONDS", 0.3)
     page = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -377,7 +377,7 @@ def test_an_answer_that_is_not_read_ends_the_connection(address, monkeypatch):
 
 
 def test_an_answer_that_is_read_slowly_is_sent(address, monkeypatch):
-    monkeypatch.setattr("hedgerow._serve.running.READ_SECONDS", 1.0)
+    monkeypatch.setattr("hedgerow._serve.connections.READ_SECONDS", 1.0)
     page = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     with socket.socket() as slow:
         slow.connect(address)

@@ -43,7 +43,8 @@ class CountedCollection:
         self._counted.update(counted(list(given.values()), self.tokenizer))
         return len(given)
 
-    def delete(self, ids: Iterable[str]) -> int:
+    def delete(self, ids: Iterable[str] | None = None, *, where: hr.Filters | None = None) -> int:
+        ids = self._passing(where) if ids is None else ids
         there = [id for id in ids if id in self._chunks]  # noqa: A001
         for id in there:  # noqa: A001
             del self._chunks[id], self._counted[id]
@@ -58,8 +59,13 @@ class CountedCollection:
     def get_many(self, ids: Iterable[str]) -> list[hr.Chunk | None]:
         return [self._chunks.get(id) for id in ids]  # noqa: A001
 
-    def count(self, where: Any = None) -> int:
-        raise NotImplementedError
+    def count(self, where: hr.Filters | None = None) -> int:
+        return len(self._passing(where))
+
+    def _passing(self, where: hr.Filters | None) -> list[str]:
+        """Return the ids of chunks that pass a filter by paths alone, or of all."""
+        assert where is None or where == hr.Filters(paths=where.paths)
+        return [one.id for one in self._chunks.values() if where is None or one.path in where.paths]
 
     def update(self, where: Any, *, metadata: Any = None, tags: Any = None) -> int:
         raise NotImplementedError

@@ -336,9 +336,14 @@ class Run:
         self.compare(index)
 
     def _delete_with_a_retriever(self, index: hr.Index, ids: list[str], paths: list[str]) -> None:
+        found = [one for one in dict.fromkeys(ids) if one in self.model.chunks]
+        of_paths = {path: self.model.passing({"path": path}) for path in paths}
+        missing = [one for one in dict.fromkeys(ids) if one not in self.model.chunks]
+        missing += [path for path, chunks in of_paths.items() if not chunks]
         expected = self.model.delete(ids)
-        expected += sum(self.model.delete(self.model.passing({"path": path})) for path in paths)
-        expect(hr.Retriever(index).delete(ids, paths), expected, "chunks deleted")
+        expected += sum(self.model.delete(chunks) for chunks in of_paths.values())
+        done = hr.Retriever(index).delete(ids, paths)
+        expect(done, hr.Deletion(expected, found, missing), "chunks deleted")
 
     def _get(self, index: hr.Index, ids: list[str], first: int) -> None:
         contents = [self.model.chunks.get(id_, {}).get("content") for id_ in ids]

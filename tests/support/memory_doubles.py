@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hedgerow import MemoryRoot
+from hedgerow import HedgerowError, MemoryRoot
+from hedgerow._engine import _sync_root
 from hedgerow.memory.sync import SyncReport
 
 NOW = 1_800_000_000
@@ -65,3 +67,9 @@ def edges_of_files(root: Path, copy: Path) -> list[tuple[str, str, str, float]]:
             return edges(fresh)
     finally:
         shutil.rmtree(copy)
+
+
+def before_the_edges(*arguments: Any, **options: Any) -> None:
+    """Sync index and store, and fail before the edges of the store are those of the files."""
+    _sync_root(*arguments, **{**options, "relinks": False})
+    raise HedgerowError("the disk is full", code="root_io")

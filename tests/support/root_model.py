@@ -389,6 +389,8 @@ class RootModel:
         if not found:
             raise RefusedError("unknown_node")
         if len(found) > 1:
+            found = [path for path in found if not path.startswith("pages/")] or found
+        if len(found) > 1:
             found = [path for path in found if (self.at(path, now).why is None) is not ended]
         if len(found) != 1:
             raise RefusedError("ambiguous_node")

@@ -261,6 +261,15 @@ def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:
 # Tries.
 
 
+FIRST_WAIT = 0.5
+"""Seconds before the second try; each later wait is twice as long, and all have some jitter."""
+
+LONGEST_WAIT = 30.0
+"""No wait is longer; a server that asks for more is not retried."""
+
+_SHORTEST_TIMEOUT = 0.001
+
+
 @dataclass(slots=True)
 class Asked:
     """A request. Its answer is written `into` a file, if one is given; `within` is the time for all tries."""
@@ -298,6 +307,45 @@ class Outcome(NamedTuple):
     status: int | None = None
 
 
+class _Wait:
+    """As long as the server asks; otherwise longer each time."""
+
+    def __init__(self) -> None:
+        growing = wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
+        self._backoff = growing + wait_random(0, FIRST_WAIT)
+
+    def __call__(self, state: RetryCallState) -> float:
+        asked = _outcome(state).asked_wait
+        return self._backoff(state) if asked is None else asked
+
+
+def _outcome(state: RetryCallState) -> Outcome:
+    """The outcome of the last try; a try never raises an error that is tried again."""
+    outcome = None if state.outcome is None else state.outcome.result()
+    return outcome if isinstance(outcome, Outcome) else Outcome()
+
+
+def _last_outcome(state: RetryCallState) -> Outcome:
+    return _outcome(state)._replace(tries=state.attempt_number)
+
+
+_RETRIED: dict[str, Any] = {
+    "retry": retry_if_result(lambda outcome: outcome.again),
+    "retry_error_callback": _last_outcome,
+}
+
+
+def asked_wait(response: httpx.Response) -> float | None:
+    """Return the seconds of a Retry-After header, which has a number or a date. None for neither."""
+    header = response.headers.get("Retry-After", "")
+    if header.strip().isdecimal():
+        return float(header)
+    try:
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time())
+    except (ValueError, OverflowError):
+        return None
+
+
 class Sender(ABC):
     """Sends requests over its connections until it is closed.
 
@@ -310,11 +358,19 @@ class Sender(ABC):
     too_large: ClassVar[str]
     when_closed: ClassVar[str]
 
-    def __init__(
-        self, url: str, key: ApiKey, timeout: float, ca: str | None = None, *, code: str
+    def __init__(  # noqa: PLR0913 - what a connection depends on
+        self,
+        url: str,
+        key: ApiKey,
+        timeout: float,
+        ca: str | None = None,
+        *,
+        retries: int,
+        code: str,
     ) -> None:
         """`url` is that of messages, and `code` that of the error for a server without an answer."""
         self._unanswered = code
+        self._retries = checked_count(retries, "retries", least=0)
         self._shown_url = url
         self._key = key
         self._timeout = checked_seconds(timeout, "timeout")
@@ -323,9 +379,15 @@ class Sender(ABC):
         self._connections = Connections(key, self._timeout, ca, direct=is_here)
         self._closed = False
 
-    @abstractmethod
     def _policy(self, asked: Asked) -> dict[str, Any]:
-        """When to try again, as options of tenacity."""
+        return {"stop": partial(self._is_over, within=asked.within), "wait": _Wait()}
+
+    def _is_over(self, state: RetryCallState, within: float | None) -> bool:
+        asked = _outcome(state).asked_wait
+        too_long = asked is not None and asked > LONGEST_WAIT
+        next_try = (state.seconds_since_start or 0.0) + state.upcoming_sleep
+        too_late = within is not None and next_try >= within
+        return too_long or too_late or state.attempt_number > self._retries
 
     @abstractmethod
     def _read(self, response: httpx.Response) -> Outcome:
@@ -393,14 +455,6 @@ class Sender(ABC):
 # JSON for the adapters.
 
 
-FIRST_WAIT = 0.5
-"""Seconds before the second try; each later wait is twice as long, and all have some jitter."""
-
-LONGEST_WAIT = 30.0
-"""No wait is longer; a server that asks for more is not retried."""
-
-_SHORTEST_TIMEOUT = 0.001
-
 _LONGEST_DETAIL = 300
 
 _HINTS = {
@@ -442,9 +496,8 @@ class Endpoint(Sender):
         joined = parts._replace(path=parts.path.rstrip("/") + path, fragment="")
         self.shown = urlunsplit(joined._replace(query=""))
         """The URL for messages: without its query."""
-        super().__init__(self.shown, key, timeout, code="endpoint_unreachable")
+        super().__init__(self.shown, key, timeout, retries=retries, code="endpoint_unreachable")
         self._url = urlunsplit(joined)
-        self._retries = checked_count(retries, "retries", least=0)
         self._error = error
 
     def post(self, payload: Mapping[str, Any], *, within: float | None = None) -> Any:
@@ -462,16 +515,6 @@ class Endpoint(Sender):
         content = json.dumps(payload).encode()
         return Asked("POST", self._url, content, headers=dict(_HEADERS), within=within)
 
-    def _policy(self, asked: Asked) -> dict[str, Any]:
-        return {"stop": partial(self._is_over, within=asked.within), "wait": _Wait()}
-
-    def _is_over(self, state: RetryCallState, within: float | None) -> bool:
-        asked = _outcome(state).asked_wait
-        too_long = asked is not None and asked > LONGEST_WAIT
-        next_try = (state.seconds_since_start or 0.0) + state.upcoming_sleep
-        too_late = within is not None and next_try >= within
-        return too_long or too_late or state.attempt_number > self._retries
-
     def _read(self, response: httpx.Response) -> Outcome:
         if response.is_success:
             try:
@@ -481,7 +524,7 @@ class Endpoint(Sender):
                 return Outcome(problem=problem, code="bad_answer")
         status = response.status_code
         again = status == HTTPStatus.TOO_MANY_REQUESTS or response.is_server_error
-        asked = _asked_wait(response.headers.get("Retry-After", "")) if again else None
+        asked = asked_wait(response) if again else None
         return Outcome(
             problem=self._refusal(response, asked),
             code="endpoint_refused",
@@ -513,44 +556,6 @@ class Endpoint(Sender):
 
 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
-
-
-class _Wait:
-    """As long as the server asks; otherwise longer each time."""
-
-    def __init__(self) -> None:
-        growing = wait_exponential(multiplier=FIRST_WAIT, max=LONGEST_WAIT)
-        self._backoff = growing + wait_random(0, FIRST_WAIT)
-
-    def __call__(self, state: RetryCallState) -> float:
-        asked = _outcome(state).asked_wait
-        return self._backoff(state) if asked is None else asked
-
-
-def _outcome(state: RetryCallState) -> Outcome:
-    """The outcome of the last try; a try never raises an error that is tried again."""
-    outcome = None if state.outcome is None else state.outcome.result()
-    return outcome if isinstance(outcome, Outcome) else Outcome()
-
-
-def _last_outcome(state: RetryCallState) -> Outcome:
-    return _outcome(state)._replace(tries=state.attempt_number)
-
-
-_RETRIED: dict[str, Any] = {
-    "retry": retry_if_result(lambda outcome: outcome.again),
-    "retry_error_callback": _last_outcome,
-}
-
-
-def _asked_wait(header: str) -> float | None:
-    """The seconds of a Retry-After header, which has a number or a date; None for neither."""
-    if header.strip().isdecimal():
-        return float(header)
-    try:
-        return max(0.0, parsedate_to_datetime(header).timestamp() - time())
-    except (ValueError, OverflowError):
-        return None
 
 
 def _detail(response: httpx.Response) -> str:

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -269,6 +269,9 @@ def _wrong(file: Path, what: str) -> InvalidInputError:
 class OnnxModel:
     """A tokenizer and a session of onnxruntime, from `tokenizer.json` and an ONNX file in a folder.
 
+    `settings` are those of the folder, or the defaults if `has_settings` is false. Their name is `name`, or
+    else that in the file or of the folder.
+
     Texts go through the model one at a time: the steps of an int8 model depend on everything in a
     batch, and so would its vectors. Threads may share it; the model runs on several cores itself.
 
@@ -276,16 +279,17 @@ class OnnxModel:
     folder that does not exist, HedgerowError (`model_unavailable`) for one without a usable model.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike[str], settings: Settings, *, needed_by: str
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str], name: str | None, *, needed_by: str) -> None:
+        place = model_folder(folder)
+        found = read_settings(place)
+        self.has_settings = found is not None
+        settings = found or Settings()
+        self.settings = replace(settings, name=name or settings.name or place.resolve().name)
         with imports_of("local", needed_by=needed_by):
             import numpy  # noqa: ICN001, PLC0415 - the extra
             import onnxruntime  # noqa: PLC0415 - the extra
             import tokenizers  # noqa: PLC0415 - the extra
         self._numpy = numpy
-        self._settings = settings
-        place = model_folder(folder)
         self._tokenizer = _tokenizer(tokenizers, place / "tokenizer.json", settings.max_tokens)
         self._session = _session(onnxruntime, _model_file(place, settings))
         self._inputs = {given.name for given in self._session.get_inputs()}
@@ -325,8 +329,8 @@ class OnnxModel:
                 "index shorter chunks to embed all of them. Further texts are cut without a warning",
                 cut,
                 texts,
-                self._settings.max_tokens,
-                self._settings.name,
+                self.settings.max_tokens,
+                self.settings.name,
             )
 
 

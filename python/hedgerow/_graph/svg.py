@@ -64,7 +64,7 @@ def draw(part: Neighborhood, facts: Mapping[str, tuple[str, float]]) -> str:
         width=str(_SIZE),
         role="img",
     )
-    _add(svg, "title", f"What is linked to {part.center}")
+    _add(svg, "title", f"Links of {part.center}")
     _add(svg, "style", _STYLE)
     _add_arrow(svg)
     radii = {key: 6 + 8 * facts[key][1] for key in part.hops}

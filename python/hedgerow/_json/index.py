@@ -26,7 +26,7 @@ from hedgerow._retrieval.operations import (
 )
 from hedgerow.errors import HedgerowError
 from hedgerow.query import QueryExplanation
-from hedgerow.results import IndexStats, Response
+from hedgerow.results import Deletion, IndexStats, Response
 from hedgerow.trace import Trace
 from hedgerow.typing import FiltersLike
 from hedgerow.why_not import WhyNot
@@ -234,14 +234,11 @@ class UpsertResult(Result):
     upserted: int
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteResult(Result):
-    """The removed chunks, and the ids and paths that had no chunk."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteResult(Deletion, Result):
+    """The removed chunks of the index `db`, and the ids and paths that had no chunk."""
 
     db: str
-    removed: int
-    ids: Sequence[str]
-    missing: Sequence[str]
 
 
 _ANSWERS: Mapping[type[Request[Any]], type[Result]] = {

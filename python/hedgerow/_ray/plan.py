@@ -355,7 +355,7 @@ def plan_of(  # noqa: PLR0913 - the options of `hedgerow.ray.search_many`
     if isinstance(index, Retriever):
         if given:
             raise InvalidInputError(
-                f"the Retriever has options of its own, and {shown(sorted(given))} beside them; give "
+                f"the Retriever has its own options, besides {shown(sorted(given))}; give "
                 "them to it, or pass its index instead of it",
                 code="incompatible_options",
             )

@@ -26,7 +26,7 @@ from hedgerow._profiles import CANDIDATES
 from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.query import QueryExplanation
 from hedgerow.ranking import Ranking
-from hedgerow.results import IndexStats, Response
+from hedgerow.results import Deletion, IndexStats, Response
 from hedgerow.typing import ChunkLike, FiltersLike, Mode, Progress, QuestionDate, SearchKeywords
 from hedgerow.why_not import WhyNot
 
@@ -333,11 +333,12 @@ class UpsertRequest(Request[int]):
 
 
 @dataclass(frozen=True)
-class DeleteRequest(Request[int]):
-    """Remove the chunks of some ids and all chunks of some paths, and return their number.
+class DeleteRequest(Request[Deletion]):
+    """Remove the chunks of some ids and all chunks of some paths. Return their number, and the missing ids and paths.
 
-    With `where`, remove the chunks that pass a filter instead. Raises InvalidInputError for a
-    filter without a condition, for a filter combined with ids or paths, and if none of the three is given.
+    With `where`, remove the chunks that pass a filter instead. In an index this is one transaction.
+    Ids and paths are looked up just before it. Raises InvalidInputError for a filter without a
+    condition, for a filter combined with ids or paths, and if none of the three is given.
     """
 
     operation = Operation("delete", "delete", writes=True)
@@ -421,11 +422,11 @@ class IndexOperations(Operations):
 
     def delete_path(self, path: str) -> int:
         """Remove every chunk of a path, and return the number of removed chunks."""
-        return self._perform(DeleteRequest(paths=(path,)))
+        return self._perform(DeleteRequest(paths=(path,))).removed
 
     async def adelete_path(self, path: str) -> int:
         """Like `delete_path`, but asynchronous."""
-        return await self._aperform(DeleteRequest(paths=(path,)))
+        return (await self._aperform(DeleteRequest(paths=(path,)))).removed
 
 
 OPERATIONS: Mapping[str, type[Request[Any]]] = requests_of(IndexOperations)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import __version__
@@ -29,10 +28,10 @@ from hedgerow.errors import HedgerowError
 from hedgerow.mcp import build_server, error_of_text
 from hedgerow.memory import MemoryRoot
 
-from .description import About, State, describe, name_of, new_definitions
+from .description import MethodRoute, ServerAbout, State, document, of_shape
 from .guard import BodyLimits, Guard
-from .index_routes import IndexService, add_backup
-from .operations import add_operations, answers, large_paths
+from .index_routes import IndexService, backup_route
+from .operations import large_paths, routes_of
 from .problems import Problem, answer, on_disconnect, on_error
 from .root_routes import RootService
 from .tokens import Grant, Tokens
@@ -150,8 +149,9 @@ class Metrics:
         """All counts, as Prometheus reads them."""
         return generate_latest(self._registry)
 
-    def around(self, app: ASGIApp) -> ASGIApp:
-        """Count the requests that an application answers."""
+    def around(self, app: ASGIApp, routes: Iterable[MethodRoute]) -> ASGIApp:
+        """Count the requests that an application with these routes answers."""
+        paths: dict[Any, str] = {route.endpoint: route.path for route in routes}
 
         async def counted(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
@@ -172,7 +172,7 @@ class Metrics:
             finally:
                 # A path without a route, and a method that HTTP does not define, may be any text: a
                 # client that makes them up must not add a time series with each.
-                route = getattr(scope.get("route"), "path", "other")
+                route = paths.get(scope.get("endpoint"), "other")
                 method = scope["method"] if scope["method"] in _METHODS else "other"
                 self._requests.labels(route, method, status).inc()
                 self._seconds.labels(route, method).observe(perf_counter() - began)
@@ -186,9 +186,6 @@ _OF_PAGE = {
     "Cache-Control": "no-cache",
 }
 """The page itself declares what it may load; only a header can say who may show it in a frame."""
-
-_MOST_TOLD = 10
-"""The most mistakes of one request that are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +243,7 @@ def build(
         tools = Tools(service.view, tokens.grants.values(), work, read_only=access.read_only)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             if tools is not None:
                 await stack.enter_async_context(tools.running())
@@ -254,17 +251,20 @@ def build(
         work.close()
         journal.close()
 
-    app = FastAPI(
-        title="hedgerow",
-        version=__version__,
-        docs_url=None,
-        redoc_url=None,
+    routes = routes_of(service, once)
+    if isinstance(service, IndexService):
+        routes.append(backup_route(service, work))
+    routes += _own_routes(service, metrics, work)
+    routes.append(_document_route(tuple(routes)))
+    if tools is not None:
+        # A stream that a client opens with GET would never end, and carry nothing.
+        routes.append(MethodRoute("POST", PATH, tools))
+    app = Starlette(
+        routes=routes,
         lifespan=lifespan,
-        generate_unique_id_function=name_of,
         exception_handlers={
             HedgerowError: on_error,
             HTTPException: on_error,
-            RequestValidationError: _on_invalid,
             ClientDisconnect: on_disconnect,
             Exception: on_error,
         },
@@ -272,16 +272,6 @@ def build(
     app.state.read_only = access.read_only
     app.state.edit = access.edit
     app.state.kind = service.kind
-    definitions = new_definitions()
-    describe(app, definitions)
-    # Routes of an included router would be looked for twice for each request.
-    add_operations(app.router, service, once, definitions)
-    if isinstance(service, IndexService):
-        add_backup(app.router, service, work)
-    _add_own_routes(app, service, metrics, work)
-    if tools is not None:
-        # A stream that a client opens with GET would never end, and carry nothing.
-        app.router.routes.append(Route(PATH, tools, methods=["POST"]))
     guarded: ASGIApp = Guard(
         app,
         tokens,
@@ -304,7 +294,7 @@ def build(
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match"],
             expose_headers=["ETag"],
         )
-    return _with_head(metrics.around(guarded))
+    return _with_head(metrics.around(guarded, routes))
 
 
 def _with_head(app: ASGIApp) -> ASGIApp:
@@ -324,22 +314,18 @@ def _with_head(app: ASGIApp) -> ASGIApp:
     return answered
 
 
-def _add_own_routes(
-    app: FastAPI, service: RootService | IndexService, metrics: Metrics, work: Work
-) -> None:
-    """Add the routes that servers of a root and of an index both have."""
+def _own_routes(
+    service: RootService | IndexService, metrics: Metrics, work: Work
+) -> list[MethodRoute]:
+    """Return the routes that servers of a root and of an index both have."""
     people_page = HTMLResponse(page(None), headers=_OF_PAGE)
     check = SharedCheck(work, service.check)
 
-    @app.get("/", include_in_schema=False)
-    async def people() -> HTMLResponse:
+    async def people(_: Request) -> HTMLResponse:
         return people_page
 
-    @app.get(
-        "/v1/about", tags=["server"], summary="Name the served root or index", **answers(About)
-    )
     async def about(request: Request) -> JSONResponse:
-        grant, state = request.scope["grant"], app.state
+        grant, state = request.scope["grant"], request.app.state
         return JSONResponse(
             {
                 "hedgerow": __version__,
@@ -352,12 +338,6 @@ def _add_own_routes(
             }
         )
 
-    @app.get(
-        "/metrics",
-        tags=["server"],
-        summary="Counts for Prometheus",
-        response_class=PlainTextResponse,
-    )
     async def metrics_text(request: Request) -> Response:
         if request.scope["grant"].scope:
             raise Problem(
@@ -366,17 +346,10 @@ def _add_own_routes(
             )
         return Response(metrics.text(), media_type=CONTENT_TYPE)
 
-    @app.get("/healthz", tags=["server"], summary="Answer, if the process does", **answers(State))
-    async def healthz() -> JSONResponse:
+    async def healthz(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"})
 
-    @app.get(
-        "/readyz",
-        tags=["server"],
-        summary="Check that the served root or index can be read",
-        **answers(State),
-    )
-    async def readyz() -> JSONResponse:
+    async def readyz(_: Request) -> JSONResponse:
         try:
             await check.result()
         except (HedgerowError, Problem):
@@ -386,18 +359,35 @@ def _add_own_routes(
             )
         return JSONResponse({"status": "ok"})
 
-
-async def _on_invalid(request: Request, error: Exception) -> JSONResponse:
-    """Answer a request with an invalid body or parameter."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if request.method != "GET" and kind != "application/json":
-        detail = "send the body as JSON, with the header Content-Type: application/json"
-        return answer(Problem("not_json", detail))
-    problems = error.errors() if isinstance(error, RequestValidationError) else []
-    told = [
-        {"at": ".".join(map(str, one["loc"])), "problem": str(one["msg"])}
-        for one in problems[:_MOST_TOLD]
+    about_it = of_shape("Name the served root or index", ServerAbout)
+    is_alive = of_shape("Answer, if the process does", State, needs_token=False)
+    is_ready = of_shape("Check that the served root or index can be read", State, needs_token=False)
+    return [
+        MethodRoute("GET", "/", people),
+        MethodRoute("GET", "/v1/about", about, about_it),
+        MethodRoute("GET", "/metrics", metrics_text, lambda _: _OF_METRICS),
+        MethodRoute("GET", "/healthz", healthz, is_alive),
+        MethodRoute("GET", "/readyz", readyz, is_ready),
     ]
-    first = f"{told[0]['at']}: {told[0]['problem']}" if told else "it cannot be read"
-    detail = f"the request is not of the form that /openapi.json describes ({first})"
-    return answer(Problem("invalid_request", detail, fields={"errors": told}))
+
+
+_OF_METRICS = {
+    "tags": ["server"],
+    "summary": "Counts for Prometheus",
+    "responses": {
+        "200": {
+            "description": "Successful Response",
+            "content": {"text/plain": {"schema": {"type": "string"}}},
+        }
+    },
+}
+
+
+def _document_route(routes: Sequence[MethodRoute]) -> MethodRoute:
+    """Return the route that answers with the OpenAPI document of other routes, which is made once."""
+    made = cache(lambda: JSONResponse(document(routes)))
+
+    async def openapi(_: Request) -> JSONResponse:
+        return made()
+
+    return MethodRoute("GET", "/openapi.json", openapi)

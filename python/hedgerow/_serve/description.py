@@ -1,16 +1,15 @@
-"""The OpenAPI document: the one of FastAPI, completed."""
+"""Routes with their part of the OpenAPI document, and the document."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
+from starlette.routing import Route
 from typing_extensions import NotRequired, TypedDict
 
-from hedgerow import Chunk, Filters, Pipeline, Token, Trace, _shapes
+from hedgerow import Chunk, Filters, Pipeline, Token, Trace, __version__, _shapes
 from hedgerow._json.index import HitScore, answer_type
 from hedgerow._json.query import QueryAnswer
 from hedgerow._operations.fields import FieldSpec, declared
@@ -19,7 +18,7 @@ from hedgerow._operations.schema import Definitions, summary_of
 from hedgerow.memory.operations import QueryRequest
 
 
-class About(TypedDict):
+class ServerAbout(TypedDict):
     """The served index or root, and the rights of the token."""
 
     hedgerow: str
@@ -59,7 +58,6 @@ class ProblemDocument(TypedDict):
     fixes: NotRequired[list[FixDocument]]
 
 
-_METHODS = ("get", "post", "put")
 _KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -68,7 +66,6 @@ _KEY = {
     "description": "A request that is sent again with the same key and body is carried out once",
 }
 
-
 _PROBLEM = {
     "description": "A problem document (RFC 9457)",
     "content": {
@@ -76,19 +73,66 @@ _PROBLEM = {
     },
 }
 
+Describe = Callable[[Definitions], dict[str, Any]]
+"""Returns the operation object of a route. The schemas that it refers to are added to the definitions."""
 
-def new_definitions() -> Definitions:
-    """Return the schemas of records, with those of results that describe themselves."""
-    template = "#/components/schemas/{model}"
+
+class MethodRoute(Route):
+    """A route of one method, with its part of the OpenAPI document unless `describe` is None."""
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        endpoint: Callable[..., Any],
+        describe: Describe | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(path, endpoint, methods=[method], name=name)
+        # HEAD reaches routes as GET, so problems need not name it.
+        self.methods = {method}
+        self.method = method
+        self.describe = describe
+
+
+def document(routes: Iterable[MethodRoute]) -> dict[str, Any]:
+    """Return the OpenAPI document of the routes that are described."""
+    definitions = _new_definitions()
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        if route.describe is None:
+            continue
+        operation = {"operationId": route.name, **route.describe(definitions)}
+        if route.method != "GET":
+            operation["parameters"] = [*operation.get("parameters", ()), _KEY]
+        paths.setdefault(route.path_format, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "hedgerow", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": definitions.schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+_TEMPLATE = "#/components/schemas/{model}"
+
+
+def _new_definitions() -> Definitions:
+    """Return the schemas of shapes of pydantic, with references for results that have one of these."""
     schemas: dict[str, Any] = {}
-    for kind in (_shapes.Trace, _shapes.HitScore):
-        schema = TypeAdapter(kind).json_schema(ref_template=template)
+    for kind in (_shapes.Trace, _shapes.HitScore, ServerAbout, State, ProblemDocument):
+        schema = TypeAdapter(kind).json_schema(ref_template=_TEMPLATE)
         schemas |= {**schema.pop("$defs", {}), kind.__name__: schema}
     anything: dict[str, Any] = {"type": "object", "additionalProperties": {}}
     found = Definitions(
         {
-            Trace: {"$ref": template.format(model="Trace")},
-            HitScore: {"$ref": template.format(model="HitScore")},
+            Trace: _reference("Trace"),
+            HitScore: _reference("HitScore"),
             Chunk: anything,
             Filters: anything,
             Pipeline: {"type": "string"},
@@ -99,8 +143,43 @@ def new_definitions() -> Definitions:
     return found
 
 
-def described(kind: type[Request[Any]], definitions: Definitions) -> dict[str, Any]:
-    """The documentation of the route of an operation: its arguments and its result."""
+def _reference(name: str) -> dict[str, Any]:
+    return {"$ref": _TEMPLATE.format(model=name)}
+
+
+def _responses(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the responses of a route that answers with JSON, or with a problem."""
+    content = {"application/json": {"schema": schema}}
+    return {"200": {"description": "The answer", "content": content}, "default": _PROBLEM}
+
+
+def of_shape(summary: str, shape: type[Any], *, needs_token: bool = True) -> Describe:
+    """Describe a route of the server itself that answers with a shape.
+
+    Answers are sent without validation against it, which would take time: tests do that.
+    """
+    found = {
+        "tags": ["server"],
+        "summary": summary,
+        "responses": _responses(_reference(shape.__name__)),
+    }
+    return lambda _: found if needs_token else {**found, "security": []}
+
+
+def of_operation(kind: type[Request[Any]], tag: str) -> Describe:
+    """Describe the route of an operation: its arguments and its result."""
+    return lambda definitions: {
+        "tags": [tag],
+        "summary": summary_of(kind),
+        **_asked(kind, definitions),
+        "responses": _responses(
+            definitions.of(QueryAnswer if kind is QueryRequest else answer_type(kind))
+        ),
+    }
+
+
+def _asked(kind: type[Request[Any]], definitions: Definitions) -> dict[str, Any]:
+    """Return the parameters and the body of the route of an operation."""
     row, schema = kind.operation, definitions.arguments(kind)
     places = {
         one.name: "path" if f"{{{one.name}}}" in (row.path or "") else "header"
@@ -114,30 +193,16 @@ def described(kind: type[Request[Any]], definitions: Definitions) -> dict[str, A
         for one in declared(kind)
         if one.name in properties and (is_get or one.name in places)
     ]
-    extra: dict[str, Any] = {"parameters": parameters} if parameters else {}
+    found: dict[str, Any] = {"parameters": parameters} if parameters else {}
     if not is_get:
-        body = {
+        definitions.schemas[kind.__name__] = {
             **schema,
             "properties": {key: properties[key] for key in properties if key not in places},
             "required": [key for key in required if key not in places],
         }
-        definitions.schemas[kind.__name__] = body
-        content = {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}
-        extra["requestBody"] = {"required": True, "content": {"application/json": content}}
-    extra["responses"] = {
-        "200": {
-            "description": "The answer",
-            "content": {
-                "application/json": {
-                    "schema": definitions.of(
-                        QueryAnswer if kind is QueryRequest else answer_type(kind)
-                    )
-                }
-            },
-        },
-        "default": _PROBLEM,
-    }
-    return {"summary": summary_of(kind), "openapi_extra": extra}
+        content = {"application/json": {"schema": _reference(kind.__name__)}}
+        found["requestBody"] = {"required": True, "content": content}
+    return found
 
 
 def _parameter(
@@ -151,46 +216,3 @@ def _parameter(
         "schema": properties[field.name],
     }
     return found | ({"description": field.field.doc} if field.field.doc else {})
-
-
-def name_of(route: APIRoute) -> str:
-    """The name of a route in generated clients: that of its function."""
-    return route.name
-
-
-def describe(app: FastAPI, definitions: Definitions) -> None:
-    """Add to the document that a token is needed, and what problems and `definitions` look like."""
-    made = app.openapi
-
-    def described() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            _complete(made(), definitions)
-        return made()
-
-    app.openapi = described  # type: ignore[method-assign] # as FastAPI documents it
-
-
-def _complete(document: dict[str, Any], definitions: Definitions) -> None:
-    components = document.setdefault("components", {})
-    components.setdefault("schemas", {}).update(definitions.schemas)
-    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    document["security"] = [{"token": []}]
-    for path, methods in document["paths"].items():
-        for method in _METHODS:
-            if method in methods:
-                _complete_operation(path, method, methods[method])
-    for unused in ("HTTPValidationError", "ValidationError"):
-        components["schemas"].pop(unused, None)
-
-
-def _complete_operation(path: str, method: str, operation: dict[str, Any]) -> None:
-    answers = operation["responses"]
-    # Where FastAPI would answer 422, this server answers a problem with 400.
-    answers.pop("422", None)
-    content = answers.get("default", {}).get("content", {})
-    if "application/json" in content:
-        content["application/problem+json"] = content.pop("application/json")
-    if path in {"/healthz", "/readyz"}:
-        operation["security"] = []
-    if method != "get":
-        operation.setdefault("parameters", []).append(_KEY)

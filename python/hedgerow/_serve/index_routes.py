@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from fastapi import APIRouter, Depends
-from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
+from starlette.requests import Request as HttpRequest
+from starlette.responses import FileResponse
 
 from hedgerow import Index, Retriever
 from hedgerow import Response as Found
@@ -50,6 +50,7 @@ from hedgerow._retrieval.operations import (
 )
 from hedgerow.errors import HedgerowError, InvalidInputError
 
+from .description import MethodRoute
 from .operations import Answer, may_write
 from .problems import Problem, problem_of
 from .tokens import Grant
@@ -161,8 +162,6 @@ class IndexService:
         elif isinstance(request, SearchManyRequest):
             found = self.retriever._perform(replace(request, on_error="return"))  # noqa: SLF001
             done = SearchAnswers(self._answers(request, found))
-        elif isinstance(request, DeleteRequest):
-            done = self._delete(request)
         else:
             found = self.retriever._perform(request)  # noqa: SLF001 - of the same package
             done = self._converted(request, found)
@@ -207,23 +206,10 @@ class IndexService:
             return ChunkAnswers([None if one is None else ChunkAnswer.of(one) for one in found])
         if isinstance(request, StatsRequest):
             return stats_answer(self.name, found, self.index.stopwords)
+        if isinstance(request, DeleteRequest):
+            return DeleteResult(found.removed, found.ids, found.missing, db=self.name)
         count = _COUNTS.get(type(request))
         return found if count is None else count(found)
-
-    def _delete(self, request: DeleteRequest) -> DeleteResult:
-        """Remove chunks, and say which ids and paths had any."""
-        if request.where is not None:
-            return DeleteResult(self.name, self.index.delete(where=request.where), [], [])
-        ids = dict.fromkeys(request.ids or ())
-        is_there = {name: self.index.get(name) is not None for name in ids}
-        found = [name for name, there in is_there.items() if there]
-        missing = [name for name, there in is_there.items() if not there]
-        removed = self.index.delete(found)
-        for path in dict.fromkeys(request.paths or ()):
-            gone = self.index.delete_path(path)
-            removed += gone
-            missing += [] if gone else [path]
-        return DeleteResult(self.name, removed, found, missing)
 
     def backup(self) -> Path:
         """Copy the file into a new folder, which the caller removes with `remove`.
@@ -262,17 +248,11 @@ _COUNTS: Mapping[type[Request[Any]], type[Counted | Updated | UpsertResult]] = {
 }
 
 
-def add_backup(routes: APIRouter, service: IndexService, work: Work) -> None:
-    """Add the route that answers with a copy of the index."""
+def backup_route(service: IndexService, work: Work) -> MethodRoute:
+    """Return the route that answers with a copy of the index."""
 
-    @routes.post(
-        "/v1/backup",
-        tags=["index"],
-        summary="Download a copy of the index",
-        dependencies=[Depends(may_write)],
-        response_class=FileResponse,
-    )
-    async def backup() -> FileResponse:
+    async def backup(request: HttpRequest) -> FileResponse:
+        may_write(request)
         copy = await work.run(service.backup, discard=service.remove)
         return FileResponse(
             copy,
@@ -280,6 +260,13 @@ def add_backup(routes: APIRouter, service: IndexService, work: Work) -> None:
             filename=service.name,
             background=BackgroundTask(service.remove, copy),
         )
+
+    described = {
+        "tags": ["index"],
+        "summary": "Download a copy of the index",
+        "responses": {"200": {"description": "Successful Response"}},
+    }
+    return MethodRoute("POST", "/v1/backup", backup, lambda _: described, name="backup")
 
 
 def _options_of(request: SearchRequest) -> str:

@@ -7,16 +7,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, get_args
 
-from fastapi import APIRouter, Request, Response
-from fastapi.routing import APIRoute
-from starlette.types import Receive, Scope, Send
+from starlette.requests import Request
+from starlette.responses import Response
 
 from hedgerow._operations.fields import declared
 from hedgerow._operations.operation import Request as Operation
-from hedgerow._operations.schema import Definitions
 from hedgerow._operations.shapes import checked_arguments, is_list
 
-from .description import ProblemDocument, described
+from .description import MethodRoute, of_operation
 from .problems import Problem
 from .tokens import Grant
 from .work import Once, Work
@@ -37,17 +35,6 @@ def may_write(request: Request) -> None:
 
 
 Answer = Mapping[str, Any]
-
-_PROBLEM = {"model": ProblemDocument, "description": "A problem document (RFC 9457)"}
-
-
-def answers(shape: type[Any]) -> dict[str, Any]:
-    """The documentation of a route that answers with this shape, or with a problem.
-
-    Answers are sent without validation against it, which would take time: tests do that.
-    """
-    described = {200: {"model": shape, "description": "The answer"}, "default": _PROBLEM}
-    return {"response_model": None, "responses": described}
 
 
 async def answered(work: Work, function: Callable[[], Answer]) -> Response:
@@ -102,27 +89,16 @@ def large_paths(kinds: Iterable[type[Operation[Any]]]) -> list[str]:
     return [f"/v1/{row.path}".partition("{")[0] for row in rows if row.writes]
 
 
-def add_operations(
-    routes: APIRouter,
-    service: Service,
-    once: Once,
-    definitions: Definitions,
-) -> None:
-    """Add a route for each operation; the schemas of bodies and answers are added to `definitions`."""
+def routes_of(service: Service, once: Once) -> list[MethodRoute]:
+    """Return a route for each operation of a service."""
     large = asyncio.Lock()
-    for kind in service.operations:
-        _add(routes, kind, service, once, definitions, large)
+    return [_route(kind, service, once, large) for kind in service.operations]
 
 
-def _add(  # noqa: PLR0913, PLR0917 - its parts
-    routes: APIRouter,
-    kind: type[Operation[Any]],
-    service: Service,
-    once: Once,
-    definitions: Definitions,
-    large: asyncio.Lock,
-) -> None:
-    """Add the route of an operation. `large` is held while a large body is parsed."""
+def _route(
+    kind: type[Operation[Any]], service: Service, once: Once, large: asyncio.Lock
+) -> MethodRoute:
+    """Return the route of an operation. `large` is held while a large body is parsed."""
     row = kind.operation
 
     async def handle(request: Request) -> Response:
@@ -147,26 +123,8 @@ def _add(  # noqa: PLR0913, PLR0917 - its parts
             return await written(once, request, lambda: service.perform(asked, grant))
         return await answered(once.work, lambda: service.perform(asked, grant))
 
-    class Route(APIRoute):
-        """A route that calls its function at once, without the dependencies of FastAPI."""
-
-        async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["method"] != row.method:
-                await super().handle(scope, receive, send)
-                return
-            response = await handle(Request(scope, receive))
-            await response(scope, receive, send)
-
-    routes.add_api_route(
-        f"/v1/{row.path}".replace("}", ":path}"),
-        handle,
-        methods=[row.method],
-        name=row.name,
-        tags=[service.kind],
-        response_model=None,
-        route_class_override=Route,
-        **described(kind, definitions),
-    )
+    path = f"/v1/{row.path}".replace("}", ":path}")
+    return MethodRoute(row.method, path, handle, of_operation(kind, service.kind), name=row.name)
 
 
 def _arguments(kind: type[Operation[Any]], request: Request, body: bytes) -> dict[str, Any]:

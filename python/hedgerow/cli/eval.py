@@ -36,7 +36,6 @@ from .options import (
     PATH,
     Command,
     F,
-    given_options,
     json_option_with,
     option,
     path_option,
@@ -134,24 +133,6 @@ def _list_option(
 @embedder_option("The embedder of the queries:")
 @rerank_option
 @path_option("--query-vectors", "FILE.npy", "Vectors in the order of the queries.")
-@path_option(
-    "--conversations",
-    "PATH",
-    "In place of --db, --queries and --qrels: a file of LoCoMo, REALTALK or LongMemEval, or a folder "
-    "of REALTALK's or BEAM's. Measures the evidence of each question, in an index for each conversation.",
-)
-@option(
-    "--depth",
-    type=click.IntRange(1, 1_000),
-    default=10,
-    show_default=True,
-    help="With --conversations, the number of results that are measured.",
-)
-@path_option(
-    "--compare",
-    "FILE",
-    "With --conversations, what --per-query wrote of another run: show the differences.",
-)
 @option("--chart", metavar="FILE", type=PATH, help="Draw the table, as .svg or .png.")
 @option("--per-query", metavar="FILE", type=PATH, help="Write every query's figures, as TSV.")
 @json_option_with("Write counts and figures as JSON.")
@@ -162,9 +143,6 @@ def command(  # noqa: PLR0913 - one argument for each option
     queries: str | None,
     qrels: str | None,
     modes: Any,
-    conversations: str | None,
-    depth: int,
-    compare: str | None,
     chart: str | None,
     per_query: str | None,
     **options: Any,
@@ -176,28 +154,12 @@ def command(  # noqa: PLR0913 - one argument for each option
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --chart modes.svg
       hedgerow eval --db n.db --queries q.jsonl --qrels j.tsv --modes bm25 --json
       hedgerow eval --folder lang/ja --folder lang/de
-      hedgerow eval --conversations locomo10.json --by path --per-query run.tsv
 
     There is a row for each combination of --modes, --matching, --fusion, --neighbors and --reweight that
     differs from the others, and one for the profile best in each mode. Both files may be compressed with gzip. Needs: pip install "hedgerow[eval]".
     """
     _check_outputs(chart, per_query)
     asked = _EvalArguments(modes=modes or (), **options)
-    if conversations is not None:
-        from . import eval_text as talks  # noqa: PLC0415 - brings rich
-
-        wish = talks.ConversationArguments(
-            conversations,
-            asked.by or "id",
-            asked.modes,
-            depth,
-            asked.embedder,
-            per_query,
-            compare,
-        )
-        talks.run(wish)
-        return
-    _refuse_options_of_conversations()
     measure({}, {})  # a missing extra is an error before anything is searched
     if chart is not None:
         with imports_of("eval", needed_by="a chart"):  # as above
@@ -222,12 +184,6 @@ def command(  # noqa: PLR0913 - one argument for each option
     show([(one.db, one.chunks, one.task, one.outcomes) for one in found])
     for notice in dict.fromkeys(one.notice for one in found if one.notice is not None):
         echo(notice)
-
-
-def _refuse_options_of_conversations() -> None:
-    for name, parameter in given_options():
-        if name in {"depth", "compare"}:
-            raise click.UsageError(f"{parameter.opts[0]} goes with --conversations.")
 
 
 class _Files(NamedTuple):

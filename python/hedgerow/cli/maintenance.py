@@ -97,15 +97,18 @@ def init(
     Writes hedgerow.json, the folders for memories and a line in .gitignore. Existing files are
     kept. Commit everything except .hedgerow/, which can be rebuilt. An embedder is written into
     hedgerow.json, and used once you allow it: asked here, or by hedgerow trust. A vault of Obsidian
-    or Logseq gets no folders: memories are written where it keeps notes. The variable
-    HEDGEROW_MEMORY_ROOT is the default of DIR.
+    or Logseq gets no folders: memories are written where it keeps notes. The default of DIR is the
+    variable HEDGEROW_MEMORY_ROOT, else the current folder if it is a vault.
     """
     from hedgerow.memory.config import root_from_environment  # noqa: PLC0415 - slow to import
+    from hedgerow.memory.names import detect_vault  # noqa: PLC0415
 
     named = named_root()
     if named is not None and folder is not None:
         raise click.UsageError("Name the folder once: as DIR, or with --root.")
     path = Path(folder) if folder else named or root_from_environment()
+    if path is None and (vault or detect_vault(Path())):
+        path = Path()
     if path is None:
         raise click.UsageError(
             "Missing argument 'DIR': name the folder, as in: hedgerow init memory"

@@ -552,7 +552,7 @@ def forget(*, key: str, purge: bool) -> None:
         done = open_memory(writes=True).forget(key, purge=True)
     if wrote_json(done):
         return
-    for file in (done.file, *done.reports):
+    for file in (done.file, *done.emptied, *done.reports):
         echo(f"Deleted: {visible(file)}")
     for page in done.rewritten:
         echo(f"Removed from the page: {visible(page)}")

@@ -6,7 +6,6 @@ import logging
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from hedgerow._adapters.local import (
     SHIPPED,
     OnnxModel,
-    Settings,
     load_sentence_transformers,
     loaded,
     model_folder,
-    read_settings,
     unusable,
 )
 from hedgerow._checks import checked_count, checked_model_name, checked_texts
@@ -327,17 +324,14 @@ class OnnxEmbedder(LocalEmbedder):
         document_prompt: str | None = None,
         download: bool = True,  # noqa: ARG002 - of all adapters; nothing is downloaded here
     ) -> None:
-        place = model_folder(folder)
-        settings = read_settings(place)
-        prompts = None if settings is None else _prompts(settings)
-        settings = settings or Settings()
-        found = name or settings.name or place.resolve().name
-        super().__init__(found)
-        prompts = prompts or prompts_of_model(found) or Prompts()
+        self._model = OnnxModel(folder, name, needed_by=type(self).__name__)
+        self._settings = settings = self._model.settings
+        super().__init__(settings.name)
+        prompts = Prompts(settings.query_prompt, settings.document_prompt)
+        if not self._model.has_settings:
+            prompts = prompts_of_model(settings.name) or prompts
         self._prompts = prompts.given(query_prompt, document_prompt)
         self._source = os.fspath(folder)
-        self._settings = replace(settings, name=found)
-        self._model = OnnxModel(place, self._settings, needed_by=type(self).__name__)
 
     def _encode(self, texts: list[str]) -> Any:
         import numpy as np  # noqa: PLC0415 - comes with the extra
@@ -372,10 +366,6 @@ class OnnxEmbedder(LocalEmbedder):
         if any(output.ndim != 2 for output in outputs):  # noqa: PLR2004 - see `_pooled`
             raise bad_answer(f"the model {self.name}", "with one vector and no token states")
         return [_unit(output) for output in outputs]
-
-
-def _prompts(settings: Settings) -> Prompts:
-    return Prompts(settings.query_prompt, settings.document_prompt)
 
 
 def _unit(rows: NDArray[float32]) -> NDArray[float32]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 # Not pathlib: names of files may hold bytes that are no UTF-8, and folders may be large.
 # ruff: noqa: PTH110
+import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 from hedgerow._checks import checked_flag, listed
 from hedgerow._dual import run
-from hedgerow._engine import Index, _FilesRun
+from hedgerow._engine import Index, _FilesRun, _Ledger
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow._retrieval.embedding import embedding_missing
@@ -20,10 +21,7 @@ from hedgerow.embedders.base import AnyEmbedder, forms_of
 from hedgerow.errors import InvalidInputError
 from hedgerow.typing import Progress
 
-from .ledger import Ledger, Record
 from .source import Discovery, PassedBy, Rules, Skip, check_not_empty, discover, is_within
-
-_SCOPE = "files"
 
 
 @dataclass(slots=True)
@@ -83,11 +81,10 @@ class IndexRun:
         before stays. Raises InvalidInputError, with nothing changed, when a path has nothing to
         read and the index has files from there, unless `allow_empty`.
         """
-        ledger = Ledger.load(self._index, _SCOPE, facts=True)
-        ledger = ledger.prepared(self._index, by_source_file=True)
-        gone = self._gone(ledger)
+        ledger = _Ledger.of_files(self._index)
+        gone = dict(self._gone(ledger))
         if not self._allow_empty:
-            self._check_not_empty([record.path for record in gone if record.chunks])
+            self._check_not_empty([path for path, chunks in gone.items() if chunks])
         named = self._found.named_files
         files = [
             (source.path, source.file, source.signature, source.file in named)
@@ -95,7 +92,7 @@ class IndexRun:
         ]
         run = _FilesRun()
         try:
-            run.run(self._index, ledger.found, files, [one.path for one in gone], progress)
+            run.run(self._index, ledger, files, list(gone), progress)
         finally:
             report = self.report
             report.files, report.removed_files, *counts, skips = run.report()
@@ -103,27 +100,32 @@ class IndexRun:
             report.skips += [Skip(*skip) for skip in skips]
         return self.report
 
-    def _gone(self, ledger: Ledger) -> list[Record]:
-        """Return the files under the paths that are not read any more.
+    def _gone(self, ledger: _Ledger) -> Iterator[tuple[str, int]]:
+        """Yield the files under the paths that are not read any more, each with the count of its chunks.
 
         One that was named stays as long as it exists, even where the rules of its folder pass it by.
         """
         found = self._found
         known = {source.file for source in found.sources}
-        return [
-            record
-            for record in ledger.records()
-            if record.path not in known
-            and is_within(record.path, found.covered)
-            and not is_within(record.path, found.unknown)
-            and not (record.facts.get("named", True) and os.path.exists(record.path))
-        ]
+        for path, _, _, _, chunks, _, facts in ledger.rows():
+            if (
+                path not in known
+                and is_within(path, found.covered)
+                and not is_within(path, found.unknown)
+                and not (_was_named(facts) and os.path.exists(path))
+            ):
+                yield path, chunks
 
     def _check_not_empty(self, gone: Sequence[str]) -> None:
         for folder in self._found.covered:
             here = [folder]
             found = sum(is_within(source.file, here) for source in self._found.sources)
             check_not_empty(folder, sum(is_within(file, here) for file in gone), found)
+
+
+def _was_named(facts: str) -> bool:
+    """Whether a file was named itself. True if the facts of the ledger do not say."""
+    return not facts or bool(json.loads(facts).get("named", True))
 
 
 Path = str | os.PathLike[str]

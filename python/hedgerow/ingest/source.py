@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
-from hedgerow._checks import checked_flag, checked_path, listed
+from hedgerow._checks import checked_path, listed
 from hedgerow._engine import Chunk, _decode, _Listing, _read_chunks, _Rules, _signature, _text_of
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
@@ -140,20 +140,13 @@ class Rules:
     one with a slash with the path below the folder; `**` is any number of folders, a slash at the end
     stands for folders alone, and `!` takes back. `include` reads what would be passed by as hidden,
     made by tools or excluded. `temporary` are the beginning and the
-    end of the names of files that a killed writer may have left. `is_vault` says whether the folder is a
-    vault of Obsidian or Logseq, whose folders say nothing about the types of notes, and `day_format` how the
-    names of daily notes are written, if that is known.
+    end of the names of files that a killed writer may have left.
     """
 
     suffixes: tuple[str, ...] = SUFFIXES
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     temporary: tuple[str, str] | None = None
-    is_vault: bool = False
-    day_format: str | None = None
-
-    def __post_init__(self) -> None:
-        checked_flag(self.is_vault, "is_vault")
 
     @cached_property
     def compiled(self) -> _Rules:

@@ -6,10 +6,10 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from hedgerow._checks import checked_durability, checked_flag, checked_path, from_home
 from hedgerow._engine import __version__, _day_format_problem, _nearest, _shorten
@@ -28,6 +28,7 @@ from .names import (
     LEGACY_CONFIG,
     SCHEMA_VERSION,
     VAULTS,
+    Vault,
     detect_vault,
     folder_for_notes,
     repository_of,
@@ -79,7 +80,7 @@ class Config:
     include: tuple[str, ...] = ()
     remote: str | None = None
     defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    vault: str | None = None
+    vault: Vault | None = None
     durability: Durability = "normal"
     daily_notes: str | None = None
     members: tuple[Config, ...] = ()
@@ -149,22 +150,9 @@ def read_config(root: Path, choices: Choices = Choices()) -> Config:  # noqa: B0
             f"to v{SCHEMA_VERSION}; update hedgerow. Nothing was changed"
         )
         return Config(root, file, version, root, None, problem, code="root_too_new")
-    vault = _vault(settings)
-    config = Config(
-        root,
-        file,
-        version,
-        _source_root(settings),
-        _embedder(settings),
-        exclude=_patterns(settings, "exclude"),
-        include=_patterns(settings, "include"),
-        remote=_remote(settings),
-        defaults=_defaults(settings),
-        vault=vault,
-        durability=_durability(settings),
-        daily_notes=_daily_notes(settings),
-        notices=(*settings.unknown_keys(), *vault_notices(root, vault)),
-    )
+    values = {field: read(settings, key) for key, (field, read) in _FIELDS.items()}
+    notices = (*settings.unknown_keys(_KEYS), *vault_notices(root, values["vault"]))
+    config = Config(root, file, version, **values, notices=notices)
     return _as_allowed(config, choices)
 
 
@@ -202,12 +190,6 @@ def _shown(value: Any) -> str:
         return f"({'a list' if isinstance(value, list) else 'an object'})"
     return _shorten(json.dumps(value), _LONGEST_SHOWN)
 
-
-_KEYS = frozenset({
-    "schemaVersion", "canonical", "derivedDir", "memoryDirs", "createdAt", "createdBy", "indexRoot", "exclude",
-    "include", "defaults", "embedder", "vault", "durability", "dailyNotes", "remote",
-})  # fmt: skip
-"""The keys of a configuration (spec/memory.md, "Setup")."""
 
 _MOST_UNKNOWN = 5
 """The most unknown keys that are named."""
@@ -261,11 +243,11 @@ class _Settings:
         line, column = line_and_column(self._text, path)
         return f"{self.file}:{line}:{column}"
 
-    def unknown_keys(self) -> Iterator[str]:
+    def unknown_keys(self, known: Collection[str]) -> Iterator[str]:
         """Yield a sentence about each key that has no meaning, with the nearest key that has one."""
-        unknown = [key for key in self._values if key not in _KEYS]
+        unknown = [key for key in self._values if key not in known]
         for key in unknown[:_MOST_UNKNOWN]:
-            yield f"{self.position(key)}: unknown key {_shown(key)}{_meant(key, _KEYS) or '.'}"
+            yield f"{self.position(key)}: unknown key {_shown(key)}{_meant(key, known) or '.'}"
         if (more := len(unknown) - _MOST_UNKNOWN) > 0:
             yield f"{self.file} has {more} more keys that do not exist."
 
@@ -279,9 +261,9 @@ class _Settings:
         )
 
 
-def _embedder(settings: _Settings) -> str | None:
+def _embedder(settings: _Settings, key: str) -> str | None:
     """Return the name of an embedder, which is written as one string or as its two parts."""
-    given = settings.get("embedder")
+    given = settings.get(key)
     if isinstance(given, dict):
         parts = given.get("adapter"), given.get("model")
         if all(isinstance(part, str) and part for part in parts):
@@ -289,21 +271,21 @@ def _embedder(settings: _Settings) -> str | None:
     elif given is None or (isinstance(given, str) and given):
         return given
     problem = 'embedder must be {"adapter": ..., "model": ...} or "ADAPTER:MODEL"'
-    raise settings.invalid(problem, "embedder")
+    raise settings.invalid(problem, key)
 
 
 _AGES = frozenset({"validUntil", "staleAfter"})
 """The keys of the defaults of a type."""
 
 
-def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
+def _defaults(settings: _Settings, key: str) -> Mapping[str, Mapping[str, str]]:
     """Return the default ages after which new memories of a type expire or are stale."""
     from hedgerow._times import parse_age  # noqa: PLC0415 - slow to import
 
-    given = settings.get("defaults", {})
+    given = settings.get(key, {})
     ages_by_type = given if isinstance(given, dict) else {"": given}
     for kind, ages in ages_by_type.items():
-        path: tuple[str, ...] = ("defaults", kind)
+        path: tuple[str, ...] = (key, kind)
         if kind in DIRECTORIES and isinstance(ages, dict):
             wrong = [
                 name for name, age in ages.items() if name not in _AGES or parse_age(age) is None
@@ -318,30 +300,30 @@ def _defaults(settings: _Settings) -> Mapping[str, Mapping[str, str]]:
     return ages_by_type
 
 
-def _remote(settings: _Settings) -> str | None:
-    given = settings.get("remote")
+def _remote(settings: _Settings, key: str) -> str | None:
+    given = settings.get(key)
     if given is None or (isinstance(given, str) and _ADDRESS.match(given)):
         return given
     problem = 'remote must be the URL of a server, as in "https://notes.example:7411"'
-    raise settings.invalid(problem, "remote")
+    raise settings.invalid(problem, key)
 
 
-def _vault(settings: _Settings) -> str | None:
-    given = settings.get("vault")
-    if given is None or (isinstance(given, str) and given in VAULTS):
-        return given
-    raise settings.invalid(f"vault must be {' or '.join(VAULTS)}", "vault")
+def _vault(settings: _Settings, key: str) -> Vault | None:
+    given = settings.get(key)
+    if given is None or given in VAULTS:
+        return cast("Vault | None", given)
+    raise settings.invalid(f"vault must be {' or '.join(VAULTS)}", key)
 
 
-def _durability(settings: _Settings) -> Durability:
+def _durability(settings: _Settings, key: str) -> Durability:
     try:
-        return checked_durability(settings.get("durability", "normal"))
+        return checked_durability(settings.get(key, "normal"))
     except InvalidInputError as error:
-        raise settings.invalid(error.message, "durability") from error
+        raise settings.invalid(error.message, key) from error
 
 
-def _daily_notes(settings: _Settings) -> str | None:
-    given = settings.get("dailyNotes")
+def _daily_notes(settings: _Settings, key: str) -> str | None:
+    given = settings.get(key)
     if given is None:
         return None
     problem = _day_format_problem(given) if isinstance(given, str) else "it is no text"
@@ -349,7 +331,7 @@ def _daily_notes(settings: _Settings) -> str | None:
         return str(given)
     raise settings.invalid(
         f'dailyNotes must be the format of the names of daily notes, as in "DD-MM-YYYY": {problem}',
-        "dailyNotes",
+        key,
     )
 
 
@@ -363,20 +345,39 @@ def _patterns(settings: _Settings, key: str) -> tuple[str, ...]:
     return tuple(items)
 
 
-def _source_root(settings: _Settings) -> Path:
-    relative = settings.get("indexRoot", ".")
+def _source_root(settings: _Settings, key: str) -> Path:
+    relative = settings.get(key, ".")
     if not isinstance(relative, str):
         problem = "indexRoot must be a string, a folder relative to the root"
-        raise settings.invalid(problem, "indexRoot")
+        raise settings.invalid(problem, key)
     try:
         folder = (settings.file.parent / relative).resolve()
         is_folder = folder.is_dir()
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise settings.invalid(f"indexRoot cannot be used ({reason})", "indexRoot") from error
+        raise settings.invalid(f"indexRoot cannot be used ({reason})", key) from error
     if not is_folder:
-        raise settings.invalid(f"indexRoot: there is no folder {folder}", "indexRoot")
+        raise settings.invalid(f"indexRoot: there is no folder {folder}", key)
     return folder
+
+
+_FIELDS: Mapping[str, tuple[str, Callable[[_Settings, str], Any]]] = {
+    "indexRoot": ("source_root", _source_root),
+    "embedder": ("embedder", _embedder),
+    "exclude": ("exclude", _patterns),
+    "include": ("include", _patterns),
+    "remote": ("remote", _remote),
+    "defaults": ("defaults", _defaults),
+    "vault": ("vault", _vault),
+    "durability": ("durability", _durability),
+    "dailyNotes": ("daily_notes", _daily_notes),
+}
+"""The settings of a configuration (spec/memory.md, "Setup"): the key, the field of `Config`, and the reader."""
+
+_KEYS = (
+    "schemaVersion", "canonical", "derivedDir", "memoryDirs", "createdAt", "createdBy", *_FIELDS
+)  # fmt: skip
+"""All keys of a configuration. The first is its version, and the next ones are for other readers."""
 
 
 def read_status(root: Path, choices: Choices = Choices()) -> RootStatus:  # noqa: B008 - frozen

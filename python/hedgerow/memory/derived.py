@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import hmac
+import json
 import logging
 import os
 import shutil
@@ -21,11 +22,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from hedgerow._engine import Index, Store, _Listing, _sync_note
 from hedgerow.errors import Fix, HedgerowError, IndexFileError, RetrievalError
-from hedgerow.ingest.ledger import SCOPE as LEDGER_NOTE
-from hedgerow.ingest.source import Rules, list_folder
+from hedgerow.ingest.source import list_folder
 
 from .config import Config
-from .documents import memory_rules
+from .documents import FolderKind, MemoryRules, memory_rules
 from .files import system_errors
 from .identity import ensure_key, signature_of, user_folder
 from .names import (
@@ -33,9 +33,11 @@ from .names import (
     DERIVED,
     DIRECTORIES,
     NODE_TYPES,
+    Vault,
     daily_note_format,
     folder_for_notes,
     mark_of,
+    title_format,
     vault_patterns,
 )
 
@@ -61,8 +63,14 @@ TOKENIZER: Final = "words"
 INDEX = "index.db"
 """The name of the embedded index."""
 
+LEDGER_NOTE = "scope"
+"""The note with the subject of a ledger."""
+
 OLDER = "index_read_only"
 """The code of a file that has to be opened for writing once, since an earlier version made it."""
+
+_REPLACED = "index_replaced"
+"""The code of a file beside the write-ahead log of the file that it replaced, and of an open file that was replaced."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +79,7 @@ class Derived:
 
     root: Path
     source_root: Path
-    rules: Rules
-    vault: str | None = None
+    rules: MemoryRules
     members: tuple[Derived, ...] = ()
     durability: Durability = "normal"
 
@@ -90,17 +97,10 @@ class Derived:
             *_own_patterns(config.root, config.source_root, config.vault),
             *config.exclude,
         )
-        day_format = config.daily_notes
-        if day_format is None and config.vault is not None:
-            day_format = daily_note_format(config.root, config.vault)
-        rules = memory_rules(
-            exclude, config.include, is_vault=config.vault is not None, day_format=day_format
-        )
+        rules = memory_rules(exclude, config.include, _kind_of(config))
         if known is None or known.rules != rules:
             members = tuple(map(cls.of, config.members))
-            known = cls(
-                config.root, config.source_root, rules, config.vault, members, config.durability
-            )
+            known = cls(config.root, config.source_root, rules, members, config.durability)
             config.__dict__["_derived"] = known
         return known
 
@@ -121,14 +121,16 @@ class Derived:
         return DIRECTORIES[kind] if self.vault is None else folder_for_notes(self.root, self.vault)
 
     @property
-    def day_formats(self) -> list[tuple[str, str]]:
-        """The formats of the names of daily notes, each with the beginning of the paths that it is for."""
-        roots = (
-            [("", self)]
-            if not self.members
-            else [(f"{mark_of(number)}/", one) for number, one in enumerate(self.members)]
-        )
-        return [(start, one.rules.day_format) for start, one in roots if one.rules.day_format]
+    def vault(self) -> Vault | None:
+        """The tool that keeps the folder, if it is a vault."""
+        return self.rules.kind.vault
+
+    @property
+    def kinds(self) -> list[tuple[str, FolderKind]]:
+        """How the files are read, each kind with the beginning of the paths that it is for."""
+        if not self.members:
+            return [("", self.rules.kind)]
+        return [(f"{mark_of(number)}/", one.rules.kind) for number, one in enumerate(self.members)]
 
     def unused(self, listing: _Listing) -> list[str]:
         """Return the patterns of `exclude` in hedgerow.json that match nothing."""
@@ -202,22 +204,45 @@ class Derived:
         return self.folder / "reports"
 
     @property
-    def scope(self) -> str:
-        """The identity of a ledger: the indexed folder relative to the root, and its scope."""
-        known: str | None = self.__dict__.get("_scope")
+    def index_scope(self) -> str:
+        """The scope of the ledger of the index."""
+        return self._scope_of(self.index)
+
+    @property
+    def store_scope(self) -> str:
+        """The scope of the ledger of the store."""
+        return self._scope_of(self.store)
+
+    def _scope_of(self, file: Path) -> str:
+        """Return the scope of a ledger: the indexed folder, how it is read, and the signature of the file."""
+        known: str | None = self.__dict__.get(f"_scope {file.name}")
         if known is not None:
             return known
         try:
             folder = os.path.relpath(self.source_root, self.root)
         except ValueError:  # on another drive of Windows
             folder = str(self.source_root)
-        signature = signature_of(self.root)
-        kept_by = "" if self.vault is None else f" {self.vault}"
-        days = "".join(f" {start}{format_}" for start, format_ in self.day_formats)
-        scope = f"{folder.replace(os.sep, '/')}{kept_by}{days} {signature}"
+        signature = self.signature_of(file)
+        kinds = "".join(f" {start}{json.dumps(kind)}" for start, kind in self.kinds if any(kind))
+        scope = f"{folder.replace(os.sep, '/')}{kinds} {signature}"
         if signature:  # else the key of the user is not made yet
-            self.__dict__["_scope"] = scope
+            self.__dict__[f"_scope {file.name}"] = scope
         return scope
+
+    def signature_of(self, file: Path) -> str:
+        """Return the signature of the root's path and the name of a derived file; empty without a key.
+
+        An index in the place of the store has another one.
+        """
+        return signature_of(self.root / file.name)
+
+
+def _kind_of(config: Config) -> FolderKind:
+    vault, day_format = config.vault, config.daily_notes
+    if vault is None:
+        return FolderKind(day_format=day_format)
+    day_format = day_format or daily_note_format(config.root, vault)
+    return FolderKind(vault, day_format, title_format(config.root, vault))
 
 
 def _own_patterns(root: Path, source_root: Path, vault: str | None) -> tuple[str, ...]:
@@ -257,7 +282,7 @@ def _link(path: Path, why: str) -> HedgerowError:
 
 def check_ours(derived: Derived, index: Index, file: Path) -> None:
     """Raise IndexFileError for an index or the index of a store that somebody else made."""
-    if not _has_signature(derived, index):
+    if not _has_signature(derived, index, file):
         raise _foreign(file)
 
 
@@ -269,16 +294,16 @@ def check_regular(file: Path) -> None:
 
 def _foreign(file: Path) -> IndexFileError:
     return IndexFileError(
-        f"{file} was not made by you on this machine for a root at this path, so it is not read (was the root "
-        "moved, renamed or copied?)",
+        f"{file} was not made by you on this machine under this name for a root at this path, so it is not read "
+        "(was the root moved, renamed or copied?)",
         code="index_foreign",
         path=file,
         fixes=(REBUILD,),
     )
 
 
-def _has_signature(derived: Derived, index: Index) -> bool:
-    signature = signature_of(derived.root)
+def _has_signature(derived: Derived, index: Index, file: Path) -> bool:
+    signature = derived.signature_of(file)
     _, _, noted = (_sync_note(index, LEDGER_NOTE) or "").rpartition(" ")
     return signature != "" and hmac.compare_digest(noted.encode(), signature.encode())
 
@@ -293,7 +318,7 @@ def _is_made_by_us(derived: Derived, file: Path) -> bool:
     with suppress(IndexFileError, OSError):
         check_regular(file)
         with Index.open(file, read_only=True) as index:
-            return _has_signature(derived, index)
+            return _has_signature(derived, index, file)
     return False
 
 
@@ -305,18 +330,28 @@ def _is_ours(derived: Derived, file: Path, known: Collection[tuple[int, int]] = 
     if (status.st_dev, status.st_ino) in known:
         return True
     try:
-        try:
-            index = Index.open(file, read_only=True)
-        except IndexFileError as error:
-            if error.code != OLDER:
-                raise
-            index = Index.open(file)
+        index = _opened_to_check(file)
     except IndexFileError as error:
         if not is_of_no_use(error):
             raise
         return True
     with index:
-        return _has_signature(derived, index)
+        return _has_signature(derived, index, file)
+
+
+def _opened_to_check(file: Path) -> Index:
+    """Open an index or the index of a store, without the write-ahead log of a file that it replaced."""
+    try:
+        return Index.open(file, read_only=True)
+    except IndexFileError as error:
+        if error.code not in {OLDER, _REPLACED}:
+            raise
+        is_replaced = error.code == _REPLACED
+    if is_replaced:
+        for suffix in ("-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        _logger.warning("%s replaced a file that was open, whose log is removed", file)
+    return Index.open(file, read_only=is_replaced)
 
 
 def _is_blank(file: Path) -> bool:
@@ -408,8 +443,8 @@ def is_of_no_use(error: IndexFileError) -> bool:
 
 
 def is_mended_by_sync(error: IndexFileError) -> bool:
-    """Report whether a sync rebuilds the file, because it is damaged, or upgrades an older one."""
-    return error.code == OLDER or is_of_no_use(error)
+    """Report whether a sync rebuilds a damaged file, upgrades an older one, or opens one that replaced another."""
+    return error.code in {OLDER, _REPLACED} or is_of_no_use(error)
 
 
 def damage_in(error: HedgerowError) -> IndexFileError | None:

@@ -17,10 +17,10 @@ from hedgerow._engine import (
     _day_format_problem,
     _Documents,
     _is_linked,
+    _Ledger,
 )
 from hedgerow.embedders.by_name import why_unusable
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
-from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Skip
 
 from .derived import OLDER, Derived, identity_of, is_mended_by_sync
@@ -241,22 +241,30 @@ def _links_and_files(root: MemoryRoot | None) -> tuple[Check, Check, Check]:
     problems = [*unread(documents), *starmap(Skip, documents.problems())]
     problems += [*_bad_format(derived), *starmap(Skip, documents.ambiguous_days())]
     problems += starmap(Skip, documents.several_successors(micros_of(now())))
-    problems += conflict_copies(documents.paths)
+    problems += conflict_copies(documents.paths, set(documents.paths).__contains__)
     broken = without_attachments(documents.unresolved_links(), derived.source_root)
     return _links(broken), _edges(derived, documents), _files(problems)
 
 
 def _bad_format(derived: Derived) -> list[Skip]:
-    """Return the problem of the format of daily notes that a vault is configured with, if it has one."""
-    given = derived.rules.day_format
-    problem = None if given is None else _day_format_problem(given)
-    if problem is None:
-        return []
-    reason = (
-        f"the format of daily notes {given!r} is not read: {problem}. Notes named by it have no time; "
-        'hedgerow.json may state another ("dailyNotes")'
-    )
-    return [Skip(f"{derived.vault} settings", "bad_day_format", reason)]
+    """Return the problems of the formats of daily notes that a vault is configured with."""
+    kind = derived.rules.kind
+    formats = {
+        "names": (
+            kind.day_format,
+            'Notes named by it have no time; hedgerow.json may state another ("dailyNotes")',
+        ),
+        "titles": (kind.title_format, "Links with such a title lead to no daily note"),
+    }
+    return [
+        Skip(
+            f"{derived.vault} settings",
+            "bad_day_format",
+            f"the format of the {what} of daily notes {given!r} is not read: {problem}. {effect}",
+        )
+        for what, (given, effect) in formats.items()
+        if given is not None and (problem := _day_format_problem(given)) is not None
+    ]
 
 
 def _links(found: Sequence[tuple[str, str]]) -> Check:
@@ -273,7 +281,7 @@ def _edges(derived: Derived, documents: _Documents) -> Check:
         if not derived.has_store:
             return _warning("No store yet; the first query or graph makes it.", ok=True)
         with Store.open(derived.store, read_only=True) as store:
-            ledger = Ledger.load(store.index, derived.scope)
+            ledger = _Ledger(store.index, derived.store_scope, False)
             stale = ledger.stale(derived.listing(), derived.source_root)
             if stale or not ledger.is_current or not _is_linked(store):
                 message = "Not compared: the store is behind the files; the next query or graph updates it."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, starmap
+from itertools import starmap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hedgerow._engine import (
     FrontMatter,
@@ -15,17 +15,42 @@ from hedgerow._engine import (
     _days_in_name,
     _Documents,
     _first_heading,
+    _Ledger,
     _memory_time,
-    _vault_names,
+    _page_title,
     read_front_matter,
 )
 from hedgerow.ingest.source import Rules, Skip, text_of
 
-from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
+from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Vault
 from .scope import Scope
 
-MOST_ALIASES = 100
-"""The most aliases of a file that count."""
+
+class FolderKind(NamedTuple):
+    """How the files of a folder are read: its tool, if it is a vault, and the formats of its daily notes.
+
+    `day_format` is the format of their names, and `title_format` that of the titles by which links name them.
+    """
+
+    vault: Vault | None = None
+    day_format: str | None = None
+    title_format: str | None = None
+
+    @property
+    def has_named_paths(self) -> bool:
+        """Whether a Markdown link leads to a name, as `[[name]]` does: Obsidian resolves both alike."""
+        return self.vault == "obsidian"
+
+
+PLAIN = FolderKind()
+"""The kind of a folder that is no vault and has no daily notes."""
+
+
+@dataclass(frozen=True)
+class MemoryRules(Rules):
+    """What is read of the folder of a root, and how."""
+
+    kind: FolderKind = PLAIN
 
 
 @dataclass(frozen=True)
@@ -35,8 +60,7 @@ class Document:
     path: str
     matter: FrontMatter
     lines: list[str]
-    in_vault: bool = False
-    day_format: str | None = None
+    kind: FolderKind = PLAIN
 
     @property
     def body(self) -> str:
@@ -47,48 +71,33 @@ class Document:
     def metadata(self) -> dict[str, Any]:
         """The front matter as plain JSON, with the day of a daily note whose format is known as `date`."""
         found = self.matter.to_dict()
-        if self.day_format is not None and _memory_time("", found) is None:
-            days = _days_in_name(self.path, self.day_format)
+        if self.kind.day_format is not None and _memory_time("", found) is None:
+            days = _days_in_name(self.path, self.kind.day_format)
             if len(days) == 1:
                 found["date"] = days[0]
         return found
 
     @property
-    def aliases(self) -> tuple[str, ...]:
-        """Other names of it: `aliases`, a list or one text with commas; in a vault also others."""
-        given = self.metadata.get("aliases")
-        found = given.split(",") if isinstance(given, str) else given
-        stated = found if isinstance(found, list) else []
-        named = (one.strip() for one in [*stated, *self._in_vault[1]] if isinstance(one, str))
-        return tuple(islice(dict.fromkeys(one for one in named if one), MOST_ALIASES))
-
-    @property
     def title(self) -> str:
         """The title in its front matter, else that of a vault, its first heading, or an empty string."""
-        return self.matter.text("title") or self._in_vault[0] or _first_heading(self.body)
-
-    @cached_property
-    def _in_vault(self) -> tuple[str, list[str]]:
-        """The title and the other names that a note of a vault has by its properties and its file name."""
-        return _vault_names(self.path, self.body, self.day_format) if self.in_vault else ("", [])
+        of_page = "" if self.kind.vault is None else _page_title(self.body)
+        return self.matter.text("title") or of_page or _first_heading(self.body)
 
 
 def memory_rules(
     exclude: Sequence[str] = (),
     include: Sequence[str] = (),
-    *,
-    is_vault: bool = False,
-    day_format: str | None = None,
-) -> Rules:
+    kind: FolderKind = PLAIN,
+) -> MemoryRules:
     """Return the rules of reading a root: Markdown files."""
     names = TEMPORARY_PREFIX, TEMPORARY_SUFFIX
-    return Rules((".md",), tuple(exclude), tuple(include), names, is_vault, day_format)
+    return MemoryRules((".md",), tuple(exclude), tuple(include), names, kind)
 
 
-def read_documents(base: Path, rules: Rules, scope: Scope = Scope()) -> _Documents:  # noqa: B008 - frozen
+def read_documents(base: Path, rules: MemoryRules, scope: Scope = Scope()) -> _Documents:  # noqa: B008 - frozen
     """Read all memories of a folder that a scope sees, in path order."""
     listing = rules.compiled.list(base, False)
-    return _Documents(base, listing, rules.is_vault, rules.day_format, scope.ids, scope.shared)
+    return _Documents(base, listing, rules.kind, scope.ids, scope.shared)
 
 
 def unread(documents: _Documents) -> tuple[Skip, ...]:
@@ -96,10 +105,10 @@ def unread(documents: _Documents) -> tuple[Skip, ...]:
     return tuple(Skip(*skip) for skip in documents.skips)
 
 
-def parse_document(path: str, data: bytes, rules: Rules = Rules()) -> Document:  # noqa: B008 - frozen
+def parse_document(path: str, data: bytes, rules: MemoryRules = MemoryRules()) -> Document:
     """Parse a file's bytes; raises UnreadableSourceError when they are not text."""
     lines = text_of(data).split("\n")
-    return Document(path, read_front_matter(lines), lines, rules.is_vault, rules.day_format)
+    return Document(path, read_front_matter(lines), lines, rules.kind)
 
 
 def unused_pattern(pattern: str) -> str:
@@ -113,17 +122,26 @@ def unused_pattern(pattern: str) -> str:
     )
 
 
-def conflict_copies(files: Sequence[str]) -> list[Skip]:
-    """Return the conflict copies of sync programs among files, each with the advice to merge it."""
+def conflict_copies(files: Sequence[str], is_there: Callable[[str], bool]) -> list[Skip]:
+    """Return the conflict copies of sync programs among files, each with the advice to merge it.
+
+    `is_there` says whether the original with a path is there: any other file is no copy.
+    """
     # Each recall asks, and the names of all copies have this word.
     if "conflict" not in "\n".join(files).lower():
         return []
-    return list(starmap(Skip, _conflict_copies(files)))
+    return list(starmap(Skip, _conflict_copies(files, is_there)))
 
 
 CONFLICT = "git_conflict"
 CODES = frozenset({"bad_front_matter", CONFLICT})
 """The codes of problems of files that are read, and found, nevertheless."""
+
+
+def unread_files(ledger: _Ledger) -> list[Skip]:
+    """Return the files that could not be read at the last sync, each with the reason."""
+    return [skip for skip in starmap(Skip, ledger.skips) if skip.code not in CODES]
+
 
 _SHOWN = 3
 _NAMED_BY = "a diagnosis of the root names them"

@@ -54,15 +54,15 @@ _making = threading.Lock()
 _logger = logging.getLogger("hedgerow.memory")
 
 
-def signature_of(root: Path) -> str:
-    """Return the signature of a root's derived files; empty if this user has no key yet.
+def signature_of(path: Path) -> str:
+    """Return the signature of a path; empty if this user has no key yet.
 
-    `root` is absolute and without links.
+    The path is absolute and without links.
     """
     key = _known_key()
     if key is None:
         return ""
-    return hmac.digest(key, os.fsencode(root), "sha256").hex()[:_LENGTH]
+    return hmac.digest(key, os.fsencode(path), "sha256").hex()[:_LENGTH]
 
 
 def ensure_key() -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -23,6 +24,7 @@ from hedgerow._engine import (
     _check_query,
     _FileCheck,
     _FileColumns,
+    _Ledger,
     _Listing,
     _Recall,
     _View,
@@ -35,7 +37,6 @@ from hedgerow._retrieval.searching import Stages
 from hedgerow._retrieval.why_not import looking
 from hedgerow.embedders import AnyEmbedder
 from hedgerow.errors import HedgerowError, IndexFileError, InvalidInputError
-from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import Skip
 from hedgerow.ranking import Ranking
 from hedgerow.results import Trace
@@ -55,7 +56,7 @@ from .derived import (
     is_mended_by_sync,
     is_of_no_use,
 )
-from .documents import CODES, conflict_copies, notices_of
+from .documents import CODES, conflict_copies, notices_of, unread_files
 from .names import check_types
 from .note import now
 from .operations import ContextRequest, GrepRequest, RecallOptions, RecallRequest
@@ -88,7 +89,7 @@ class _State:
     file: str
     identity: tuple[int, int] | None
     index: Index
-    ledger: Ledger
+    ledger: _Ledger
     skips: list[Skip]
     check: _FileCheck
     watch: tuple[_Watch, ...]
@@ -111,6 +112,11 @@ class _Done:
     wanted: RecallFilter
     as_of: datetime | None
     problem: str | None
+
+
+def _is_visible(state: _State, scope: Scope, path: str) -> bool:
+    """Whether a memory of the scope has a path."""
+    return path in state.columns.view(state.index, scope.ids, scope.shared).paths
 
 
 _DEFAULTS = [
@@ -200,7 +206,7 @@ class OpenedIndex:
                 raise
             self._rebuild(Derived.of(config), error, file, sync=sync)
             return self.recall(config, request, scope, is_repeat=True)
-        found = self._found(config, request, scope, done, unreadable)
+        found = self._found(state, request, scope, done, unreadable)
         return found, [Evidence(*one) for one in done.evidence]
 
     def _search(
@@ -286,14 +292,14 @@ class OpenedIndex:
 
     def _found(
         self,
-        config: Config,
+        state: _State,
         request: RecallRequest | ContextRequest,
         scope: Scope,
         done: _Done,
         unreadable: list[Skip],
     ) -> Recall:
         """Return the result of a recall from the answer of the engine."""
-        answer = done.answer
+        answer, config = done.answer, state.config
         is_explained = isinstance(request, RecallRequest) and request.explain
         trace: Trace | None = answer.trace if is_explained or not done.is_plain else None
         how = "keywords" if done.is_plain or trace is None else recalling.how_found(trace)
@@ -304,7 +310,7 @@ class OpenedIndex:
             notices.append(done.problem)
         notices += done.divided
         files = [one.file for one in results]
-        notices += map(str, conflict_copies(files))
+        notices += map(str, conflict_copies(files, partial(_is_visible, state, scope)))
         if unreadable:
             filtered, whole = bool(done.wanted), not scope
             notices += notices_of(unreadable, files, filtered=filtered, whole=whole)
@@ -359,8 +365,8 @@ class OpenedIndex:
             file,
             index,
             ledger,
-            ledger.skips,
-            _FileCheck(ledger.found, derived.source_root, derived.rules.compiled),
+            list(starmap(Skip, ledger.skips)),
+            _FileCheck(ledger, derived.source_root, derived.rules.compiled),
             watch,
             self._columns_of(index),
             self._stages_of(index, None),
@@ -414,8 +420,7 @@ class OpenedIndex:
     def unreadable(self, config: Config) -> list[Skip]:
         """Return the files that the index could not read at the last sync."""
         derived = Derived.of(config)
-        skips = self._files.ledger_of(derived, self._index(derived)).skips
-        return [skip for skip in skips if skip.code not in CODES]
+        return unread_files(self._files.ledger_of(derived, self._index(derived)))
 
     def read(
         self,
@@ -540,7 +545,7 @@ class OpenedIndex:
         if index is None or ledger is None or not ledger.is_current or index.tokenizer != TOKENIZER:
             return FreshnessCheck(None if sync else [])
         if not sync:
-            return FreshnessCheck(ledger.skips)
+            return FreshnessCheck(list(starmap(Skip, ledger.skips)))
         return self._check.look(derived, ledger)
 
     def embed(self, config: Config, progress: Progress | None = None) -> None:

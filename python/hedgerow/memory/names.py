@@ -204,14 +204,30 @@ def daily_note_format(root: Path, vault: str) -> str | None:
     None without one: the default of either tool is read as a day in any root.
     """
     if vault == "logseq":
-        found = _edn_text(root, "journal/file-name-format")
-        return None if found is None else _JAVA_TOKEN.sub(_moment_token, found)
+        return _moment_format(_edn_text(root, "journal/file-name-format"))
     daily = setting(root, _PERIODIC_NOTES, "daily")
     if isinstance(daily, dict) and daily.get("enabled"):
         given = daily.get("format")
     else:
         given = setting(root, ".obsidian/daily-notes.json", "format")
     return given.strip() or None if isinstance(given, str) else None
+
+
+def title_format(root: Path, vault: str) -> str | None:
+    """Return the format of the titles of daily notes, by which links name them, in the tokens of Moment.js.
+
+    None if no setting states one: the usual title of Logseq is a name of each daily note. Obsidian names daily
+    notes by their file alone.
+    """
+    if vault != "logseq":
+        return None
+    keys = ("journal/page-title-format", "date-formatter")
+    return next(filter(None, (_moment_format(_edn_text(root, key)) for key in keys)), None)
+
+
+def _moment_format(given: str | None) -> str | None:
+    """Translate a format of Logseq."""
+    return None if given is None else _JAVA_TOKEN.sub(_moment_token, given)
 
 
 def _moment_token(found: re.Match[str]) -> str:

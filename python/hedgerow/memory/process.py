@@ -343,6 +343,18 @@ def without_source(text: str, path: str) -> str | None:
     return f"{text[:begin]}{joined}{text[end:]}" if len(kept) < len(lines) else None
 
 
+def is_empty_page(text: str, path: str) -> bool:
+    """Whether a page has no text but its heading and a generated part that is about no memory."""
+    begin = text.find(BEGIN)
+    end = text.find(END, begin)
+    if not 0 <= begin < end or "\n- " in text[begin:end]:
+        return False
+    around = f"{text[:begin]}{text[end + len(END) :]}"
+    below = around.split("\n")[parse_document(path, text.encode()).matter.body_start :]
+    lines = [line for line in below if line.strip()]
+    return len(lines) <= 1 and all(line.startswith("# ") for line in lines)
+
+
 def _generated(sources: Sequence[Document], changed: Sequence[tuple[Document, Validity]]) -> str:
     no_longer = [
         f"- **{_title(document)}**: {_escaped(str(validity))} [source: `{_path(document)}`]"

@@ -22,6 +22,7 @@ from hedgerow._engine import (
     _find_secrets,
     _level_two_sections,
     _View,
+    _with_section_names,
 )
 from hedgerow._retrieval.searching import Stages
 from hedgerow._times import parse_age
@@ -206,7 +207,7 @@ def write_memory(  # noqa: PLR0913, PLR0917 - the parts of a memory
 def checked_wrapup(body: str) -> str:
     """Return the trimmed text of a wrapup; InvalidInputError that lists all sections it lacks."""
     text = note.checked_body(body) if checked_text(body, "text").strip() else ""
-    text = _with_usual_headings(text)
+    text = _with_section_names(text, WRAPUP_SECTIONS)
     validation = validate_wrapup(text)
     problems = []
     if validation.missing_sections:
@@ -225,56 +226,12 @@ def checked_wrapup(body: str) -> str:
 def validate_wrapup(body: str) -> Validation:
     """Find the sections of a wrapup, in any order, case and form of a heading, among others."""
     found: dict[str, str] = {}
-    for name, text in _level_two_sections(_with_usual_headings(body)):
+    for name, text in _level_two_sections(_with_section_names(body, WRAPUP_SECTIONS)):
         found[name] = found.get(name, "") + text
     names = {name: found.get(name.casefold()) for name in WRAPUP_SECTIONS}
     missing = tuple(name for name, text in names.items() if text is None)
     empty = tuple(name for name, text in names.items() if text is not None and not text.strip())
     return Validation(not (missing or empty), missing, empty)
-
-
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_UNDERLINE = re.compile(r" {0,3}(?:(=+)|-+)[ \t]*\Z")
-_OTHER_BLOCK = re.compile(r"\s*\Z|\t| {4}| {0,3}(?:[#>|<*+-]|\d{1,9}[.)])")
-"""The beginning of a line that is no paragraph, which alone can be underlined."""
-_HEADING = re.compile(r" {0,3}##[ \t]+(.*?)[ \t]*#*[ \t]*\Z")
-_BY_LETTERS = {"".join(name.casefold().split()): name for name in WRAPUP_SECTIONS}
-
-
-def _with_usual_headings(body: str) -> str:
-    """Return a wrapup with `#` before underlined headings, and with the usual spaces in names of sections."""
-    lines: list[str] = []
-    fence = ""
-    for line in body.split("\n"):
-        mark = _FENCE.match(line)
-        if fence:
-            is_end = mark is not None and mark[1].startswith(fence)
-            fence = "" if is_end and not line.strip("`~ \t") else fence
-            lines.append(line)
-        elif mark is not None:
-            fence = mark[1]
-            lines.append(line)
-        elif (underline := _UNDERLINE.match(line)) and _is_one_line(lines):
-            lines[-1] = _usual_heading(f"{'#' if underline[1] else '##'} {lines[-1].strip()}")
-        else:
-            lines.append(_usual_heading(line))
-    return "\n".join(lines)
-
-
-def _is_one_line(lines: Sequence[str]) -> bool:
-    """Whether the last of some lines is a paragraph."""
-    is_paragraph = bool(lines) and _OTHER_BLOCK.match(lines[-1]) is None
-    return is_paragraph and (len(lines) == 1 or _OTHER_BLOCK.match(lines[-2]) is not None)
-
-
-def _usual_heading(line: str) -> str:
-    """Return a heading of a section with the usual spaces in its name; any other line as it is."""
-    found = _HEADING.match(line)
-    if found is None:
-        return line
-    name = found[1].casefold()
-    usual = _BY_LETTERS.get("".join(name.split()))
-    return line if usual is None or usual.casefold() == name else f"## {usual}"
 
 
 def _listed(names: Sequence[str]) -> str:

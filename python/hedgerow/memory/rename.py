@@ -40,7 +40,7 @@ from hedgerow.ingest.source import (
 
 from . import files
 from .derived import Derived, forget_elsewhere, open_store_to_write, open_to_write
-from .documents import parse_document, read_documents
+from .documents import MemoryRules, parse_document, read_documents, unread_files
 from .edit import data_of, path_of
 from .files import locked, remove, system_errors, update
 from .links import OWN_FIELDS, RELATIONS, attachments
@@ -52,7 +52,7 @@ from .names import (
     pattern_of,
     repository_of,
 )
-from .process import without_source
+from .process import is_empty_page, without_source
 from .results import ForgetResult
 from .scope import Scope
 from .sync import sync, write_manifest
@@ -132,17 +132,16 @@ def rename(session: Session, file: str, to: str) -> tuple[list[str], list[Skip]]
     """
     derived, view, own = session.derived, session.view, session.own
     names, after = view.names, view.nodes.names_after(file, to)
-    from_vault = _linking_from_the_vault(derived, view, file)
     changed: list[str] = []
-    unread = [] if session.scope else session.nodes().unread()
+    unread = [] if session.scope else unread_files(session.nodes().ledger)
     by_hand = [replace(one, reason=f"{_UNREAD}: {one.reason}") for one in unread]
     with locked(derived.lock):
         exists = _known_paths(derived, view)
         for path in sorted({file, *filter(own.has, view.nodes.linking_to(file))}):
             path_after = to if path == file else path
             try:
-                writer = _Writer(exists, path, path_after, file, to, names, after)
-                is_new, html = _relink(derived, writer)
+                writer = _Writer(derived, exists, path, path_after, file, to, names, after)
+                is_new, html = _relink(writer)
                 if is_new:
                     changed.append(path_after)
                 if html:
@@ -151,10 +150,6 @@ def rename(session: Session, file: str, to: str) -> tuple[list[str], list[Skip]]
             except HedgerowError as error:
                 by_hand.append(Skip(path_after, error.code, error.message))
         _move(derived, file, to)
-    reason = (
-        f"Obsidian finds {file} by a Markdown link in it from the vault's folder or by name alone"
-    )
-    by_hand += [Skip(path, "vault_link", reason) for path in from_vault]
     if not session.scope:
         by_hand += _canvases(derived, file)
     return changed, by_hand
@@ -179,15 +174,6 @@ def _known_paths(derived: Derived, view: View) -> Callable[[str], bool]:
     return exists
 
 
-def _linking_from_the_vault(derived: Derived, view: View, file: str) -> list[str]:
-    """Return the files with Markdown links that lead to a file in Obsidian alone, in order."""
-    if derived.vault != "obsidian":
-        return []
-    _, unresolved = view.nodes.edges()
-    targets = {compared(file), compared(posixpath.basename(file))}
-    return sorted({path for path, target in unresolved if compared(target) in targets})
-
-
 def _canvases(derived: Derived, file: str) -> Iterator[Skip]:
     """Yield the canvases of a vault that show a file or link to it, which keep its old path."""
     if derived.vault is None:
@@ -209,12 +195,12 @@ def _texts_of_nodes(canvas: Any) -> Iterator[str]:
         yield from (one for one in found if isinstance(one, str))
 
 
-def _relink(derived: Derived, writer: _Writer) -> tuple[bool, list[str]]:
+def _relink(writer: _Writer) -> tuple[bool, list[str]]:
     """Rewrite the links of a file.
 
     Returns whether any changed, and the paths in HTML that lead elsewhere from there.
     """
-    path, to = writer.path, writer.to
+    derived, path, to = writer.derived, writer.path, writer.to
     data = data_of(derived, path)
     try:
         text = decode(data)
@@ -222,8 +208,8 @@ def _relink(derived: Derived, writer: _Writer) -> tuple[bool, list[str]]:
         raise HedgerowError(f"{path} cannot be read: {error.reason}", code="root_io") from error
     new, html = writer.rewritten(text)
     moved = {writer.file: to}
-    before = [moved.get(one or "", one) for one in _found(path, text, path, writer.names)]
-    found = _found(path, new, writer.path_after, writer.after)
+    before = [moved.get(one or "", one) for one in writer.targets(text, path, writer.names)]
+    found = writer.targets(new, writer.path_after, writer.after)
     # A link that led nowhere may lead to the new path.
     expected = [
         to if old is None and one == to else old for old, one in zip(before, found, strict=False)
@@ -240,14 +226,6 @@ def _relink(derived: Derived, writer: _Writer) -> tuple[bool, list[str]]:
     return new != text, html
 
 
-def _found(path: str, text: str, place: str, names: _Names) -> list[str | None]:
-    """Return the files that the links of a text mean, in their order, if the file is at `place`."""
-    document = parse_document(path, text.encode())
-    stated, _ = _links_in_fields(document.matter)
-    links = [*((target, False) for target, *_ in stated), *_links_in_text(document.body)]
-    return [names.find(target, is_path, place) for target, is_path in links]
-
-
 @dataclass(frozen=True, slots=True)
 class _Writer:
     """Rewrites the links of the file `path`, which will be `path_after`, when `file` becomes `to`.
@@ -255,6 +233,7 @@ class _Writer:
     `names` and `after` say what links mean before and after that.
     """
 
+    derived: Derived
     exists: Callable[[str], bool]
     path: str
     path_after: str
@@ -262,6 +241,18 @@ class _Writer:
     to: str
     names: _Names
     after: _Names
+
+    @property
+    def _has_named_paths(self) -> bool:
+        return self.derived.rules.kind.has_named_paths
+
+    def targets(self, text: str, place: str, names: _Names) -> list[str | None]:
+        """Return the files that the links of a text mean, in their order, if the file is at `place`."""
+        document = parse_document(self.path, text.encode())
+        stated, _ = _links_in_fields(document.matter)
+        in_text = _links_in_text(document.body, has_named_paths=self._has_named_paths)
+        links = [*((target, False) for target, *_ in stated), *in_text]
+        return [names.find(target, is_path, place) for target, is_path in links]
 
     def rewritten(self, text: str) -> tuple[str, list[str]]:
         """Return a text with the links changed that would otherwise lead elsewhere.
@@ -311,29 +302,55 @@ class _Writer:
         decoded = unquote(path)
         if not decoded or _SCHEME.match(href):
             return href
-        target = self.names.find(decoded, True, self.path)
-        if target is not None:
-            target = self.to if target == self.file else target
-            if self.after.find(decoded, True, self.path_after) == target:
-                return href
-        elif not href.startswith("/"):
-            target = self._attachment(decoded)
+        is_path = not self._has_named_paths
+        target = self.names.find(decoded, is_path, self.path)
         if target is None:
+            moved = None if href.startswith("/") else self._attachment(decoded)
+            return href if moved is None else f"{quote(self._from_folder(moved))}{mark}{rest}"
+        new = self.to if target == self.file else target
+        # A title still leads there, but Obsidian finds the file by its name alone.
+        is_renamed = not is_path and self._is_renamed(decoded, target)
+        if not is_renamed and self.after.find(decoded, is_path, self.path_after) == new:
             return href
-        if not decoded.lower().endswith(".md"):
-            # A path without it is no link of the graph, and must not become one.
-            target = target.removesuffix(".md")
-        if href.startswith("/"):
-            return f"/{quote(target)}{mark}{rest}"
-        folder = posixpath.dirname(self.path_after)
-        return f"{quote(posixpath.relpath(target, folder or '.'))}{mark}{rest}"
+        # A path without `.md` is no link of the graph, and must not become one.
+        suffix = ".md" if decoded.lower().endswith(".md") else ""
+        for form in self._forms(decoded, target, new):
+            path = form.removesuffix(".md") + suffix
+            if self.after.find(path, is_path, self.path_after) == new:
+                break
+        return f"{quote(path)}{mark}{rest}"
+
+    def _forms(self, path: str, target: str, new: str) -> Iterator[str]:
+        """Yield the paths of a file in the form of a path that meant it, and the forms that replace it."""
+        if path.startswith("/"):
+            yield f"/{new}"
+        is_from_folder = compared(target) in {
+            compared(posixpath.normpath(posixpath.join(posixpath.dirname(self.path), one)))
+            for one in (path, f"{path}.md")
+        }
+        if not self._has_named_paths:
+            yield self._from_folder(new)
+        elif path.startswith(("./", "../")):
+            yield self._from_folder(new, dotted=True)
+        elif "/" not in path:
+            yield posixpath.basename(new)
+        elif is_from_folder and compared(target) not in {compared(path), compared(f"{path}.md")}:
+            yield self._from_folder(new)
+        yield new
+
+    def _from_folder(self, target: str, *, dotted: bool = False) -> str:
+        path = posixpath.relpath(target, posixpath.dirname(self.path_after) or ".")
+        return f"./{path}" if dotted and not path.startswith("../") else path
 
     def _attachment(self, path: str) -> str | None:
         """Return the file that is no memory, or the folder, that a path leads to; None if none moved."""
         before, after = posixpath.dirname(self.path), posixpath.dirname(self.path_after)
         target = posixpath.normpath(posixpath.join(before, path))
         is_outside = target.startswith("../") or before == after
-        return None if is_outside or not self.exists(target) else target
+        is_from_top = (
+            self._has_named_paths and not path.startswith(("./", "../")) and self.exists(path)
+        )
+        return None if is_outside or is_from_top or not self.exists(target) else target
 
     def _named(self, name: str) -> str:
         """Return the new name of a file that a name meant.
@@ -344,7 +361,7 @@ class _Writer:
         if target is None:
             return name
         # A title still leads there, but other programs find the file by its name alone.
-        is_renamed = target == self.file and _stem(name) == _stem(self.file) != _stem(self.to)
+        is_renamed = self._is_renamed(name, target)
         target = self.to if target == self.file else target
         if not is_renamed and self.after.find(name.strip(), False, self.path_after) == target:
             return name
@@ -354,6 +371,10 @@ class _Writer:
         is_short = "/" not in name
         fits = self.after.find(short, False, self.path_after) == target
         return short if is_short and fits else whole
+
+    def _is_renamed(self, name: str, target: str) -> bool:
+        """Whether a name that means the target is the name of the file that gets another one."""
+        return target == self.file and _stem(name) == _stem(self.file) != _stem(self.to)
 
 
 def _stem(name: str) -> str:
@@ -418,7 +439,7 @@ def forget(derived: Derived, file: str, named_by: Sequence[str], view: View) -> 
             with open_store_to_write(derived) as store:
                 store._purge([file])  # noqa: SLF001 - of the same package
     try:
-        rewritten = _rewritten_pages(without, file, Scope.stated(metadata))
+        rewritten, emptied = _rewritten_pages(without, file, Scope.stated(metadata))
         others = read_documents(derived.source_root, without.rules)
         visible = read_documents(derived.source_root, without.rules, view.scope)
         traces = others.quotes_and_traces(file, text, OWN_FIELDS)[1]
@@ -449,6 +470,7 @@ def forget(derived: Derived, file: str, named_by: Sequence[str], view: View) -> 
         tuple(named_by),
         tuple(one for one in removed if not view.scope or one.endswith(f"{view.scope.suffix}.md")),
         tuple(filter(view.has, rewritten)),
+        tuple(filter(view.has, emptied)),
         tuple(quoting),
         tuple(found),
         (*unread, *_out_of_reach(derived, metadata.get(IMPORT_ID))),
@@ -465,12 +487,14 @@ def _out_of_reach(derived: Derived, imported: object) -> Iterator[str]:
     yield "backups, synced copies, and what other processes have in memory"
 
 
-def _rewritten_pages(derived: Derived, file: str, scope: Scope) -> list[str]:
-    """Remove the lines of pages that quote a file of a scope; returns the pages that were changed.
+def _rewritten_pages(derived: Derived, file: str, scope: Scope) -> tuple[list[str], list[str]]:
+    """Remove the lines of pages that quote a file of a scope, and the pages of which nothing is left.
 
-    A page of another user, which cannot have seen the file, only names a file of that path.
+    Returns the pages that were changed, and those that were removed. A page of another user, which cannot have seen
+    the file, only names a file of that path.
     """
-    changed = []
+    changed: list[str] = []
+    removed: list[str] = []
     for page in read_documents(derived.source_root, derived.rules).pages:
         path = derived.source_root / page
         data = read_regular(path)
@@ -479,10 +503,14 @@ def _rewritten_pages(derived: Derived, file: str, scope: Scope) -> list[str]:
         new = without_source(decode(data), file)
         if new is not None:
             mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+            is_empty = is_empty_page(new, page)
             with locked(derived.lock):
-                update(path, mark + new.encode(), expected=data, root=derived.source_root)
-            changed.append(page)
-    return changed
+                if is_empty and read_regular(path) == data:
+                    remove(path)
+                else:
+                    update(path, mark + new.encode(), expected=data, root=derived.source_root)
+            (removed if is_empty else changed).append(page)
+    return changed, removed
 
 
 def _purged(derived: Derived, traces: list[str]) -> list[str]:
@@ -500,7 +528,7 @@ def _purged(derived: Derived, traces: list[str]) -> list[str]:
         return list(_without_traces(_replaceable(derived), traces, derived))
 
 
-def _rules_without(rules: Rules, file: str) -> Rules:
+def _rules_without(rules: MemoryRules, file: str) -> MemoryRules:
     pattern = pattern_of(file)
     include = (*rules.include, f"!{pattern}") if rules.include else ()
     return replace(rules, exclude=(*rules.exclude, pattern), include=include)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import starmap
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -20,12 +19,12 @@ from hedgerow._engine import (
     Store,
     _is_linked,
     _is_replaced,
+    _Ledger,
     _Listing,
     _Nodes,
     _Watch,
 )
 from hedgerow.errors import Fix, IndexFileError
-from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import PassedBy, Rules, Skip
 
 from .derived import (
@@ -40,44 +39,10 @@ from .derived import (
     open_to_write,
     with_words,
 )
-from .documents import CODES
 from .files import is_leftover
 
-
-class NodeState:
-    """The nodes and names of all files, as of one state of the store."""
-
-    def __init__(self, ledger: Ledger, before: NodeState | None = None) -> None:
-        """Take what a ledger notes; what is as it was `before` is not read again."""
-        self.ledger = ledger
-        # States whose nodes nothing asked for are not kept.
-        while before is not None and "nodes" not in before.__dict__:
-            before = before._before  # noqa: SLF001 - of this class
-        self._before: NodeState | None = before
-
-    def refreshed(self, store: Store) -> NodeState:
-        """Return the state with what has changed since; itself where nothing has."""
-        ledger = self.ledger.refreshed(store.index)
-        return self if ledger is self.ledger else NodeState(ledger, self)
-
-    def prepared(self, store: Store) -> NodeState:
-        """Return the state of a store that is prepared for a sync (`Ledger.prepared`)."""
-        ledger = self.ledger.prepared(store)
-        return self if ledger is self.ledger else NodeState(ledger, self)
-
-    @cached_property
-    def nodes(self) -> _Nodes:
-        """The files that are nodes."""
-        before, self._before = self._before, None
-        return _Nodes(self.ledger.found, None if before is None else before.nodes)
-
-    def unread(self) -> list[Skip]:
-        """Return the files that could not be read, each with the reason."""
-        return [skip for skip in self.ledger.skips if skip.code not in CODES]
-
-
 T = TypeVar("T", Index, Store)
-K = TypeVar("K", Ledger, NodeState)
+K = TypeVar("K", _Ledger, _Nodes)
 
 
 @dataclass(slots=True)
@@ -99,17 +64,19 @@ class _Open(Generic[T, K]):
 
         A file that another one was copied over keeps its identity, and is another all the same.
         """
-        if (self.identity, self.durability) != (identity, derived.durability):
-            return False
-        return not _is_replaced(self.file if isinstance(self.file, Index) else self.file.index)
+        return (self.identity, self.durability) == (
+            identity,
+            derived.durability,
+        ) and not self.is_replaced
 
-    def is_of(self, derived: Derived, path: Path) -> bool:
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another file was copied over this one."""
+        return _is_replaced(self.file if isinstance(self.file, Index) else self.file.index)
+
+    def is_of(self, scope: str, path: Path) -> bool:
         """Whether this is still the file of a path, and what is known is of the scope."""
-        return (
-            self.known is not None
-            and self.scope == derived.scope
-            and self.identity == identity_of(path)
-        )
+        return self.known is not None and self.scope == scope and self.identity == identity_of(path)
 
 
 class RootFiles:
@@ -121,16 +88,22 @@ class RootFiles:
 
     def __init__(self) -> None:
         self._opening = threading.RLock()
-        self._index: _Open[Index, Ledger] | None = None
-        self._store: _Open[Store, NodeState] | None = None
-        self._linked: NodeState | None = None
-        self._writer: _Open[Index, Ledger] | None = None
+        self._index: _Open[Index, _Ledger] | None = None
+        self._store: _Open[Store, _Nodes] | None = None
+        self._linked: _Nodes | None = None
+        self._writer: _Open[Index, _Ledger] | None = None
 
-    @property
     def known(self) -> list[tuple[int, int]]:
-        """The identities of the open files, which this user made."""
-        opened = (self._index, self._store, self._writer)
-        return [one.identity for one in opened if one is not None]
+        """Return the identities of the open files, which this user made. Closes those that were replaced."""
+        with self._opening:
+            if self._store is not None and self._store.is_replaced:
+                self.close_store()
+            if self._writer is not None and self._writer.is_replaced:
+                self._close_writer()
+            if self._index is not None and self._index.is_replaced:
+                self._close_reader()
+            opened = (self._index, self._store, self._writer)
+            return [one.identity for one in opened if one is not None]
 
     def index_to_write(self, derived: Derived) -> Index:
         """Return the index, open to write: reopened if its file was rebuilt, and made if there is none.
@@ -190,28 +163,35 @@ class RootFiles:
                 self._index = _Open(identity, reader, derived.durability)
             return self._index.file
 
-    def ledger(self, derived: Derived) -> Ledger:
+    def ledger(self, derived: Derived) -> _Ledger:
         """Return the ledger of the index, with the changes since the last call."""
         return self.ledger_of(derived, self.index(derived))
 
-    def ledger_of(self, derived: Derived, index: Index) -> Ledger:
+    def ledger_of(self, derived: Derived, index: Index) -> _Ledger:
         """Return the ledger of an index from `index`."""
         with self._opening:
             opened = self._index
             if opened is None or opened.file is not index:  # reopened by another thread
-                return Ledger.load(index, derived.scope)
-            if opened.known is None or opened.scope != derived.scope:
-                opened.scope, opened.known = derived.scope, Ledger.load(index, derived.scope)
+                return _Ledger(index, derived.index_scope, False)
+            if opened.known is None or opened.scope != derived.index_scope:
+                opened.scope, opened.known = (
+                    derived.index_scope,
+                    _Ledger(index, derived.index_scope, False),
+                )
             else:
                 opened.known = opened.known.refreshed(index)
             return opened.known
 
-    def ledger_in(self, derived: Derived, index: Index) -> Ledger:
+    def ledger_in(self, derived: Derived, index: Index) -> _Ledger:
         """Return the ledger of `index`, which is open to write."""
         with self._opening:
             opened = self._index
-            if opened is None or opened.known is None or not opened.is_of(derived, derived.index):
-                return Ledger.load(index, derived.scope)
+            if (
+                opened is None
+                or opened.known is None
+                or not opened.is_of(derived.index_scope, derived.index)
+            ):
+                return _Ledger(index, derived.index_scope, False)
             return opened.known.refreshed(index)
 
     def store(self, derived: Derived) -> Store:
@@ -235,48 +215,47 @@ class RootFiles:
                 self._store = opened = _Open(identity, store, derived.durability, writes)
             return opened.file
 
-    def nodes(self, derived: Derived) -> NodeState:
+    def nodes(self, derived: Derived) -> _Nodes:
         """Return the state of the nodes in the store, with the changes since the last call."""
         with self._opening:
             store, opened = self.store(derived), self._store
-            if opened is None or opened.known is None or opened.scope != derived.scope:
-                nodes = NodeState(Ledger.load(store.index, derived.scope, facts=True))
-            else:
-                nodes = opened.known.refreshed(store)
+            is_known = opened is not None and opened.scope == derived.store_scope
+            nodes = _nodes(derived, store, opened.known if opened and is_known else None)
             if opened is not None:
-                opened.scope, opened.known = derived.scope, nodes
+                opened.scope, opened.known = derived.store_scope, nodes
                 if _is_linked(store):
                     self._linked = nodes
             return nodes
 
-    def nodes_in(self, derived: Derived, store: Store) -> NodeState:
+    def nodes_in(self, derived: Derived, store: Store) -> _Nodes:
         """Return the state of the nodes in `store`, which is open to write."""
         with self._opening:
             opened = self._store
-            if opened is None or opened.known is None or not opened.is_of(derived, derived.store):
-                return NodeState(Ledger.load(store.index, derived.scope, facts=True))
-            return opened.known.refreshed(store)
+            is_known = opened is not None and opened.is_of(derived.store_scope, derived.store)
+            return _nodes(derived, store, opened.known if opened and is_known else None)
 
-    def linked(self, derived: Derived) -> NodeState | None:
+    def linked(self, derived: Derived) -> _Nodes | None:
         """Return the last state of the nodes that this handle saw with the edges of their links.
 
         None if it saw none. Other handles may have changed the edges since.
         """
         with self._opening:
-            is_known = self._store is not None and self._store.is_of(derived, derived.store)
+            is_known = self._store is not None and self._store.is_of(
+                derived.store_scope, derived.store
+            )
             return self._linked if is_known else None
 
-    def note(self, derived: Derived, ledger: Ledger, nodes: NodeState | None) -> None:
+    def note(self, derived: Derived, ledger: _Ledger, nodes: _Nodes | None) -> None:
         """Keep the state of the files after a sync. Opens the index and the store for that."""
         # A file that cannot be opened is reported by the next call that needs it.
         with self._opening, suppress(IndexFileError, FileNotFoundError):
             self.index(derived)
             if self._index is not None:
-                self._index.scope, self._index.known = derived.scope, ledger
+                self._index.scope, self._index.known = derived.index_scope, ledger
             if nodes is not None:
                 store = self.store(derived)
                 if self._store is not None:
-                    self._store.scope, self._store.known = derived.scope, nodes
+                    self._store.scope, self._store.known = derived.store_scope, nodes
                     if _is_linked(store):
                         self._linked = nodes
 
@@ -307,6 +286,13 @@ class RootFiles:
             opened, self._store, self._linked = self._store, None, None
             if opened is not None:
                 opened.file.close()
+
+
+def _nodes(derived: Derived, store: Store, known: _Nodes | None) -> _Nodes:
+    """Return the state of the nodes in a store, with the changes since the `known` state."""
+    if known is None:
+        return store._nodes(derived.store_scope)  # noqa: SLF001 - of the same package
+    return store._nodes_since(known)  # noqa: SLF001 - of the same package
 
 
 def _opened(derived: Derived) -> tuple[Store, bool]:
@@ -375,7 +361,7 @@ class FileCheck:
         self._begun_at: float | None = None
         self._beginning = threading.Lock()
         # By the count of ledgers, which are kept, so that no other object gets their ids.
-        self._fresh: dict[int, tuple[object, list[Skip], Sequence[Ledger]]] = {}
+        self._fresh: dict[int, tuple[object, list[Skip], Sequence[_Ledger]]] = {}
         self.files = RootFiles()
 
     @property
@@ -385,7 +371,7 @@ class FileCheck:
             return None
         return self._problem or "active"
 
-    def look(self, derived: Derived, *ledgers: Ledger) -> FreshnessCheck:
+    def look(self, derived: Derived, *ledgers: _Ledger) -> FreshnessCheck:
         """Compare the files with ledgers of the root: of the index, and perhaps of the store.
 
         The first decides which problems of files are reported. The temporary file of a killed writer is a
@@ -399,7 +385,7 @@ class FileCheck:
         seen = (changes, _folders(derived), *map(id, ledgers))
         known = self._fresh.get(len(ledgers))
         if changes is not None and known is not None and known[0] == seen:
-            return FreshnessCheck([*known[1], *ledgers[0].skips])
+            return FreshnessCheck([*known[1], *starmap(Skip, ledgers[0].skips)])
         listing = derived.listing()
         for ledger in ledgers:
             if not (
@@ -413,7 +399,7 @@ class FileCheck:
         skips = list(starmap(Skip, listing.skips))
         if changes is not None:
             self._fresh[len(ledgers)] = seen, skips, ledgers
-        return FreshnessCheck([*skips, *ledgers[0].skips], listing)
+        return FreshnessCheck([*skips, *starmap(Skip, ledgers[0].skips)], listing)
 
     def watch(self, derived: Derived) -> tuple[_Watch, ...]:
         """Return the watches over the folders of a root; none where there are none, or one ended."""
@@ -464,7 +450,7 @@ class FileCheck:
         return self._counted()
 
 
-def is_unchanged(derived: Derived, ledger: Ledger, listing: _Listing) -> bool:
+def is_unchanged(derived: Derived, ledger: _Ledger, listing: _Listing) -> bool:
     """Whether the files have the content that was read, where nothing can be written.
 
     Taking permissions away changes the signature of a file. No sync can note the new one there.
@@ -484,7 +470,7 @@ def index_state(derived: Derived) -> IndexState | None:
     try:
         check_regular(derived.index)
         with Index.open(derived.index, read_only=True) as index:
-            ledger = Ledger.load(index, derived.scope)
+            ledger = _Ledger(index, derived.index_scope, False)
     except IndexFileError as error:
         if error.code not in (OLDER, FOREIGN):
             raise

@@ -6,17 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import starmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from hedgerow._checks import checked_text, shown
-from hedgerow._engine import _is_linked, _Names
+from hedgerow._engine import _is_linked, _Names, _Nodes
 from hedgerow.errors import Fix, HedgerowError, IndexFileError, InvalidInputError
+from hedgerow.ingest.source import Skip
 
 from .config import Config
 from .derived import Derived, damage_in, is_mended_by_sync, remove_damaged
+from .documents import unread_files
 from .files import locked, system_errors
 from .index_handle import OpenedIndex
 from .links import SUPERSEDED_BY, SUPERSEDES, without_attachments
@@ -25,7 +28,7 @@ from .note import now
 from .operations import ListRequest
 from .recall import Moment, RecallFilter
 from .results import ListedMemory, MemoryList, RootGraph
-from .root_files import FileCheck, FreshnessCheck, NodeState
+from .root_files import FileCheck, FreshnessCheck
 from .scope import Scope
 from .view import View
 
@@ -78,10 +81,10 @@ class Session:
             return self.read(lambda index, columns: columns.view(index, scope.ids, scope.shared))
 
         if scope not in self._views:
-            self._views[scope] = View(scope, files, lambda: self.nodes().nodes, self.store)
+            self._views[scope] = View(scope, files, self.nodes, self.store)
         return self._views[scope]
 
-    def nodes(self, progress: Progress | None = None) -> NodeState:
+    def nodes(self, progress: Progress | None = None) -> _Nodes:
         """Return the state of the nodes in the store. Raises IndexFileError if there is none to read."""
         if self._store_due:
             self._store_due, self._index_fresh = False, True
@@ -99,10 +102,7 @@ class Session:
 
     def titles(self, files: Iterable[str]) -> dict[str, str]:
         """Return the titles of files by path: of the front matter, else the first heading."""
-        ledger = self.nodes().ledger
-        records = {file: ledger.record(file) for file in files}
-        titles = {file: str(one.facts.get("title", "")) for file, one in records.items() if one}
-        return {file: title for file, title in titles.items() if title}
+        return self.nodes().titles(list(files))
 
     def store(self, progress: Progress | None = None) -> Store:
         """Return the open store."""
@@ -134,7 +134,7 @@ class Session:
                 edges = self._files.store(self.derived)._edges()  # noqa: SLF001 - of the same package
             missing = without_attachments(unresolved, self.config.source_root)
             # The scope of a file that cannot be read is unknown.
-            skips = () if self.scope else self.nodes().ledger.skips
+            skips = () if self.scope else starmap(Skip, self.nodes().ledger.skips)
             return RootGraph(tuple(edges), tuple(missing), tuple(skips))
 
         return self.mended(work)
@@ -200,13 +200,18 @@ class Session:
         return True
 
     def _resolve(self, keys: Iterable[str], view: View, *, ended: bool) -> list[str]:
-        unread = {} if self.scope else {one.path: one.reason for one in self.nodes().unread()}
+        skips = () if self.scope else unread_files(self.nodes().ledger)
+        unread = {one.path: one.reason for one in skips}
+        pages = cache(lambda: _passing(self.view, RecallFilter(frozenset({"page"}))))
 
         def prefers(path: str) -> bool:
             """Whether a memory holds now, or with `ended` no longer does."""
             return self.view.marks.holds(path, now()) is not ended
 
-        return [key_of(view.names, key, prefers, unread) for key in keys]
+        def is_page(path: str) -> bool:
+            return path in pages()
+
+        return [key_of(view.names, key, prefers, is_page, unread) for key in keys]
 
     def wrote(self, paths: Sequence[str]) -> None:
         """Bring index and store up to date with files that the operation wrote.
@@ -237,18 +242,24 @@ def key_of(
     names: _Names,
     name: str,
     prefers: Callable[[str], bool] = lambda _: True,
+    is_page: Callable[[str], bool] = lambda _: False,
     unread: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the file that a path, a name or a title means, as in `[[name]]`, also in these brackets.
 
-    `names` are those of the files that count. Of several files the only one that `prefers` is true of
-    counts. Raises InvalidInputError if there is no such file (`unknown_node`), or still more than one
-    (`ambiguous_node`). The error names the reason for one of the `unread` paths.
+    `names` are those of the files that count. If only pages have the name, files with that title count too. Of
+    several files the only one that is no page counts, then the only one that `prefers` is true of. Raises
+    InvalidInputError if there is no such file (`unknown_node`), or still more than one (`ambiguous_node`). The error names the reason for one of the `unread` paths.
     """
-    found = names.candidates(checked_text(name, "key"))
-    if not found and name.strip().startswith("[[") and name.strip().endswith("]]"):
-        found = names.candidates(name.strip()[2:-2].partition("|")[0])
+    key = checked_text(name, "key")
+    found = names.candidates(key)
+    if not found and key.strip().startswith("[[") and key.strip().endswith("]]"):
+        key = key.strip()[2:-2].partition("|")[0]
+        found = names.candidates(key)
+    if found != [key] and all(map(is_page, found)):
+        found = sorted({*found, *names.by_title(key)})
     if len(found) > 1:
+        found = [one for one in found if not is_page(one)] or found
         found = [one for one in found if prefers(one)] or found
     if len(found) == 1:
         return found[0]

@@ -13,11 +13,10 @@ from itertools import starmap
 from pathlib import Path
 from typing import Annotated, Any
 
-from hedgerow._engine import Index, Store, _Changes, _is_linked, _Listing, _relink, _sync_root
+from hedgerow._engine import Index, _Ledger, _Listing, _sync_root
 from hedgerow._operations.fields import Field
 from hedgerow._operations.shapes import Result
 from hedgerow.errors import IndexFileError
-from hedgerow.ingest.ledger import Ledger
 from hedgerow.ingest.source import (
     PassedBy,
     Skip,
@@ -39,7 +38,7 @@ from .derived import (
 )
 from .files import locked, system_errors
 from .names import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
-from .root_files import NodeState, RootFiles
+from .root_files import RootFiles
 
 __all__ = ["PassedBy", "SyncReport"]
 
@@ -131,28 +130,25 @@ def _sync(  # noqa: PLR0913 - the options of a sync
 ) -> SyncReport:
     with locked(derived.lock):
         run = _Run(derived, files, with_store=with_store)
-        if listing is not None:
-            changes = run.changes(listing)
-        if listing is None or changes.most_gone:
-            # A file that is gone from an earlier listing may have been written since.
+        # A file that is gone from an earlier listing may have been written since.
+        if listing is None or run.sync(listing, progress, most_gone=0) is not None:
             listing = derived.listing(named=True)
-            changes = run.changes(listing)
-        if not allow_empty:
-            check_not_empty(str(derived.source_root), changes.most_gone, len(listing), "sync")
-        run.sync(changes, progress, relink=with_store)
+            most_gone = None if allow_empty or len(listing) else 1
+            gone = run.sync(listing, progress, most_gone=most_gone)
+            check_not_empty(str(derived.source_root), gone or 0, len(listing), "sync")
         _remove_leftovers(derived, listing)
-        return _report(derived, listing, run, changes.gone)
+        return _report(derived, listing, run)
 
 
 def sync_one(derived: Derived, path: str, files: RootFiles) -> Skip | None:
     """Read one file that was just written; returns why the index does not have it, if it does not."""
-    record = sync_written(derived, [path], files).record(path)
-    return record.skips[0] if record is not None and record.failed else None
+    failure = sync_written(derived, [path], files).failure(path)
+    return None if failure is None else Skip(*failure)
 
 
 def sync_written(
     derived: Derived, paths: Sequence[str], files: RootFiles, *, with_store: bool = False
-) -> Ledger:
+) -> _Ledger:
     """Read files that were just written; all files, if index or store have read nothing yet.
 
     Returns the ledger of the index. `with_store` makes a store, and its edges. `files` are the index and
@@ -162,8 +158,7 @@ def sync_written(
     if derived.has_index:
         with locked(derived.lock):
             run = _Run(derived, files, with_store=with_store)
-            if run.has_read:
-                run.sync(_Changes.written(_signed(derived, paths)), relink=with_store)
+            if run.read_written(_signed(derived, paths)):
                 return run.ledger
     sync(derived, files=files, with_store=with_store)
     return files.ledger(derived)
@@ -185,69 +180,65 @@ class _Run:
     def __init__(self, derived: Derived, files: RootFiles, *, with_store: bool = False) -> None:
         self._derived = derived
         self._files = files
-        quarantine_foreign(derived, files.known)
-        index = files.index_to_write(derived)
-        self._index = index
-        self.ledger = files.ledger_in(derived, index).prepared(index)
-        self._store: Store | None = None
-        self._nodes: NodeState | None = None
-        if with_store or derived.has_store:
-            self._store = store = files.store_to_write(derived)
-            self._nodes = files.nodes_in(derived, store).prepared(store)
-        self.added_files = self.changed_files = 0
+        self._relinks = with_store
+        quarantine_foreign(derived, files.known())
+        self._index = files.index_to_write(derived)
+        has_store = with_store or derived.has_store
+        self._store = files.store_to_write(derived) if has_store else None
+        self.ledger = files.ledger_in(derived, self._index)
+        self.added = self.changed = self.gone = 0
 
-    @property
-    def has_read(self) -> bool:
-        """Whether index and store have read files before."""
-        nodes = self._nodes
-        return len(self.ledger) > 0 and (nodes is None or len(nodes.ledger) > 0)
+    def sync(
+        self, listing: _Listing, progress: Progress | None, *, most_gone: int | None
+    ) -> int | None:
+        """Read the files of a listing, and drop all others: at most `most_gone`.
 
-    def changes(self, listing: _Listing) -> _Changes:
-        """Return the files that index or store have to read or to drop."""
-        nodes = None if self._nodes is None else self._nodes.ledger.found
-        return _Changes(listing, self.ledger.found, nodes)
+        Returns None, or their count if they are more, and then nothing is changed.
+        """
+        return self._sync(listing, progress, most_gone)
 
-    def sync(self, changes: _Changes, progress: Progress | None = None, *, relink: bool) -> None:
-        """Read and drop files; with `relink` make the edges those of the links."""
-        store, nodes = self._store, self._nodes
-        is_linked = store is not None and _is_linked(store)
-        before = nodes if is_linked else self._files.linked(self._derived)
-        if changes:
-            self._read(changes, progress)
-        if store is not None and nodes is not None:
-            self._nodes = nodes = nodes.refreshed(store)
-            if relink and not _is_linked(store):
-                _relink(store, None if before is None else before.nodes, nodes.nodes)
-        self._files.note(self._derived, self.ledger, self._nodes)
+    def read_written(self, written: Sequence[tuple[str, str]]) -> bool:
+        """Read files that were just written. Returns False if index or store have read nothing before."""
+        return self._sync(written) is None
 
-    def _read(self, changes: _Changes, progress: Progress | None) -> None:
-        added, changed, skips = _sync_root(
+    def _sync(
+        self,
+        found: _Listing | Sequence[tuple[str, str]],
+        progress: Progress | None = None,
+        most_gone: int | None = None,
+    ) -> int | None:
+        derived, files, store = self._derived, self._files, self._store
+        done = _sync_root(
             self._index,
-            self.ledger.found,
-            self._store,
-            None if self._nodes is None else self._nodes.ledger.found,
-            self._derived.source_root,
-            self._derived.vault is not None,
-            self._derived.day_formats,
-            changes,
-            progress,
+            self.ledger,
+            store,
+            None if store is None else files.nodes_in(derived, store),
+            files.linked(derived),
+            found,
+            derived.source_root,
+            derived.kinds,
+            most_gone=most_gone,
+            relinks=self._relinks,
+            progress=progress,
         )
+        if not isinstance(done, tuple):
+            return 0 if done is None else done
+        self.added, self.changed, self.gone, skips, self.ledger, nodes = done
         for skip in skips:
             _logger.warning("%s", Skip(*skip))
-        self.added_files += added
-        self.changed_files += changed
-        self.ledger = self.ledger.refreshed(self._index)
+        files.note(derived, self.ledger, nodes)
+        return None
 
 
-def _report(derived: Derived, listing: _Listing, run: _Run, removed: int) -> SyncReport:
+def _report(derived: Derived, listing: _Listing, run: _Run) -> SyncReport:
     ledger = run.ledger
     return SyncReport(
         root=str(derived.root),
         documents=ledger.documents,
-        added=run.added_files,
-        changed=run.changed_files,
-        removed=removed,
-        skips=[*starmap(Skip, listing.skips), *ledger.skips],
+        added=run.added,
+        changed=run.changed,
+        removed=run.gone,
+        skips=list(starmap(Skip, (*listing.skips, *ledger.skips))),
         passed_by=Counter(dict(listing.passed_by)),
         named=list(starmap(PassedBy, listing.named)),
         unused=derived.unused(listing),
@@ -295,10 +286,10 @@ def write_manifest(derived: Derived) -> None:
                 facts = chunk.metadata
                 known[chunk.path] = facts["front_matter"], facts["body_start_line"]
         # A document without any chunk is in the ledger alone.
-        for record in Ledger.load(index, derived.scope, facts=True).records():
-            if "front_matter" in record.facts:
-                matter = record.facts["front_matter"]
-                known[record.path] = matter, record.facts["body_start_line"]
+        for path, *_, noted in _Ledger(index, derived.index_scope, True).rows():
+            facts = json.loads(noted) if noted else {}
+            if "front_matter" in facts:
+                known[path] = facts["front_matter"], facts["body_start_line"]
     value: dict[str, Any] = {"version": _VERSION, "root": str(derived.root)}
     if derived.source_root != derived.root:
         value["sourceRoot"] = str(derived.source_root)

@@ -14,10 +14,9 @@ from urllib.parse import urlencode, urlunsplit
 from uuid import uuid4
 
 import httpx
-from tenacity import stop_after_attempt, wait_exponential, wait_random
 
 from hedgerow._adapters.connection import LOOPBACK, ApiKey
-from hedgerow._adapters.http import Asked, Outcome, Sender, url_parts
+from hedgerow._adapters.http import Asked, Outcome, Sender, asked_wait, url_parts
 from hedgerow._checks import checked_flag, checked_path
 from hedgerow._dual import Call, Steps
 from hedgerow.errors import BackendError, InvalidInputError
@@ -26,7 +25,7 @@ from ._problems import error_of
 
 T = TypeVar("T")
 
-TRIES = 3
+_RETRIES = 2
 _MISREAD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 """What reading an answer of another form than the one expected raises."""
 _LONGEST_ADDRESS = 15_000
@@ -59,7 +58,9 @@ class Client(Sender):
             )
         self.url = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
         trusted = None if ca is None else str(checked_path(ca, "ca"))
-        super().__init__(self.url, key, timeout, trusted, code="backend_unavailable")
+        super().__init__(
+            self.url, key, timeout, trusted, retries=_RETRIES, code="backend_unavailable"
+        )
 
     def request(  # noqa: PLR0913 - what a request has
         self,
@@ -130,12 +131,9 @@ class Client(Sender):
             raise error
         return response
 
-    def _policy(self, _: Asked) -> dict[str, Any]:
-        wait = wait_exponential(multiplier=0.1, max=2) + wait_random(0, 0.1)
-        return {"stop": stop_after_attempt(TRIES), "wait": wait}
-
     def _read(self, response: httpx.Response) -> Outcome:
-        return Outcome(response, again=response.status_code == HTTPStatus.TOO_MANY_REQUESTS)
+        again = response.status_code == HTTPStatus.TOO_MANY_REQUESTS
+        return Outcome(response, again=again, asked_wait=asked_wait(response) if again else None)
 
 
 def _encoded(body: Any) -> bytes:

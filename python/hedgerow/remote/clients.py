@@ -21,7 +21,6 @@ from hedgerow._retrieval.operations import (
     MOST_BATCH_RESULTS,
     MOST_RESULTS,
     CountRequest,
-    DeleteRequest,
     GetManyRequest,
     GetRequest,
     IndexOperations,
@@ -304,5 +303,5 @@ def _chunk_list(answer: Mapping[str, Any]) -> list[Chunk | None]:
     return [None if one is None else _chunk(one) for one in answer["chunks"]]
 
 
-_COUNTS = {DeleteRequest: "removed", CountRequest: "count", UpdateRequest: "updated"}
+_COUNTS = {CountRequest: "count", UpdateRequest: "updated"}
 """The keys of answers whose result is a number."""

@@ -5,17 +5,10 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hedgerow._adapters.local import (
-    OnnxModel,
-    Settings,
-    load_sentence_transformers,
-    model_folder,
-    read_settings,
-)
+from hedgerow._adapters.local import OnnxModel, load_sentence_transformers
 from hedgerow._checks import (
     checked_count,
     checked_flag,
@@ -132,11 +125,8 @@ class OnnxCrossEncoderReranker:
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, name: str | None = None) -> None:
-        place = model_folder(folder)
-        settings = read_settings(place) or Settings()
-        self.name = name or settings.name or place.resolve().name
-        settings = replace(settings, name=self.name)
-        self._model = OnnxModel(place, settings, needed_by=type(self).__name__)
+        self._model = OnnxModel(folder, name, needed_by=type(self).__name__)
+        self.name = self._model.settings.name
         self._turn = Lock()
 
     def rerank(self, query: str, documents: Sequence[RerankDocument]) -> list[RerankScore]:

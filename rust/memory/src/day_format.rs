@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use hedgerow_engine::calendar::{NameLength, days_of_numbers, month_at, weekday_at};
+use jiff::civil::Date;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::times::{StatedTime, stated_time};
@@ -107,6 +108,41 @@ impl DayFormat {
         }
         let ends = !name.0.starts_with(char::is_alphanumeric);
         ends.then(|| stated_time(&format!("{:04}-{:02}-{:02}", year?, month?, day?)))?
+    }
+}
+
+impl DayFormat {
+    /// Return a day in this format, with English names.
+    pub fn text(&self, day: Date) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Year => format!("{:04}", day.year()),
+            Part::Month { is_padded } => number(day.month(), *is_padded),
+            Part::MonthName(NameLength::Wide) => day.strftime("%B").to_string(),
+            Part::MonthName(NameLength::Short) => day.strftime("%b").to_string(),
+            Part::Day { is_padded } => number(day.day(), *is_padded),
+            Part::Ordinal => format!("{}{}", day.day(), ordinal_ending(day.day())),
+            Part::Weekday(NameLength::Wide) => day.strftime("%A").to_string(),
+            Part::Weekday(NameLength::Short) => day.strftime("%a").to_string(),
+            Part::Text(text) => text.clone(),
+        });
+        parts.collect()
+    }
+}
+
+fn number(value: i8, is_padded: bool) -> String {
+    if is_padded {
+        format!("{value:02}")
+    } else {
+        value.to_string()
+    }
+}
+
+fn ordinal_ending(day: i8) -> &'static str {
+    match day {
+        1 | 21 | 31 => "st",
+        2 | 22 => "nd",
+        3 | 23 => "rd",
+        _ => "th",
     }
 }
 
@@ -343,6 +379,34 @@ mod tests {
         let format = DayFormat::parse("MM-DD-YYYY").unwrap();
         let found = day_of_name("05-04-2026.md", Some(&format)).map(iso);
         assert_eq!(found.as_deref(), Some("2026-05-04"));
+    }
+
+    #[test]
+    fn a_day_is_written_as_it_is_read() {
+        let april = stated_time("2026-04-18").unwrap();
+        for (format, expected) in [
+            ("dddd, DD.MM.YYYY", "Saturday, 18.04.2026"),
+            ("ddd, D-M-YYYY", "Sat, 18-4-2026"),
+            ("MMM Do, YYYY", "Apr 18th, 2026"),
+            ("Do MMMM YYYY", "18th April 2026"),
+            ("YYYY年MM月DD日", "2026年04月18日"),
+            ("[day] YYYYMMDD", "day 20260418"),
+        ] {
+            let format = DayFormat::parse(format).unwrap();
+            assert_eq!(format.text(april.date()), expected);
+            assert_eq!(format.day(expected), Some(april), "{expected}");
+        }
+        let format = DayFormat::parse("YYYY MM Do").unwrap();
+        for (day, expected) in [
+            (1, "1st"),
+            (2, "2nd"),
+            (3, "3rd"),
+            (11, "11th"),
+            (22, "22nd"),
+        ] {
+            let text = format.text(Date::new(2026, 4, day).unwrap());
+            assert_eq!(text, format!("2026 04 {expected}"));
+        }
     }
 
     proptest! {

@@ -4,11 +4,11 @@ use hedgerow_engine::rule::Rule;
 
 /// The rules of this crate, by subject.
 pub static RULES: &[&Rule] = &[
-    &crate::turns::CONVERSATIONS,
-    &crate::recall::PERIOD_LISTS,
-    &crate::secrets::SECRET_FORMATS,
-    &crate::secrets::SECRET_FIELDS,
-    &crate::documents::quotes::QUOTES,
-    &crate::conflict::GIT_CONFLICTS,
-    &crate::duplicates::NEAR_DUPLICATES,
+    &crate::format::turns::CONVERSATIONS,
+    &crate::recall::rank::PERIOD_LISTS,
+    &crate::review::secrets::SECRET_FORMATS,
+    &crate::review::secrets::SECRET_FIELDS,
+    &crate::review::quotes::QUOTES,
+    &crate::format::conflict::GIT_CONFLICTS,
+    &crate::review::duplicates::NEAR_DUPLICATES,
 ];

@@ -56,18 +56,30 @@ pub fn noted_skips(skips: &[Skip]) -> String {
     Value::Array(rows.collect()).to_string()
 }
 
-/// The skips that a ledger has; none if its text is empty or cannot be read.
-pub fn skips_of(noted: &str) -> Vec<Skip> {
+/// The skips that a ledger has, none for an empty text; None if the text is damaged.
+pub fn skips_of(noted: &str) -> Option<Vec<Skip>> {
     type Row = (String, String, String, Option<u64>);
-    let rows: Vec<Row> = serde_json::from_str(noted).unwrap_or_default();
-    rows.into_iter()
-        .map(|(path, code, reason, line)| Skip {
-            path,
-            code,
-            reason,
-            line,
-        })
-        .collect()
+    if noted.is_empty() {
+        return Some(Vec::new());
+    }
+    let rows: Vec<Row> = serde_json::from_str(noted).ok()?;
+    let skip = |(path, code, reason, line)| Skip {
+        path,
+        code,
+        reason,
+        line,
+    };
+    Some(rows.into_iter().map(skip).collect())
+}
+
+/// The codes of problems of a file that is read nevertheless.
+const STILL_READ: [&str; 3] = ["bad_front_matter", "bad_line", "git_conflict"];
+
+/// Whether a file with these problems could be read.
+pub(crate) fn is_still_read(skips: &[Skip]) -> bool {
+    skips
+        .iter()
+        .all(|skip| STILL_READ.contains(&skip.code.as_str()))
 }
 
 /// Why the system refused a file, in words.

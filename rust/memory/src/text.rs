@@ -1,6 +1,7 @@
 //! Texts as they are compared: case, spaces, Unicode's form NFC, the characters of words.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
@@ -101,6 +102,12 @@ pub fn casefold(text: &str) -> String {
 /// A text to compare without regard to case and inner spacing.
 pub fn folded(text: &str) -> String {
     casefold(&one_line(text))
+}
+
+/// Texts without repetition, in order.
+pub(crate) fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    texts.filter(|text| known.insert(text.clone())).collect()
 }
 
 #[cfg(test)]

@@ -2,13 +2,9 @@
 
 use hedgerow_engine::calendar::{self, Precision, Time};
 use jiff::civil::Date;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::day_format::day_of_name;
 use crate::text::trimmed;
-
-/// The fields that say when a memory is from; the first that holds a time counts.
-pub const TIME_FIELDS: [&str; 4] = ["date", "created_at", "created", "updated_at"];
 
 /// A time of front matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,19 +64,6 @@ pub fn parse_end(value: &Value) -> Option<Time> {
 /// The days of an age such as `30d` or `2w`. None for anything else.
 pub fn parse_age(value: &Value) -> Option<i64> {
     calendar::age(value.as_str()?)
-}
-
-/// When a memory is from: by its front matter, else by the day its name begins with.
-pub fn memory_time(path: &str, metadata: &Map<String, Value>) -> Option<StatedTime> {
-    event_time(path, metadata, &TIME_FIELDS)
-}
-
-/// The time under the first of the keys that holds one, else the day with which the name begins.
-pub fn event_time(path: &str, metadata: &Map<String, Value>, keys: &[&str]) -> Option<StatedTime> {
-    let mut stated = keys.iter().filter_map(|key| metadata.get(*key));
-    stated
-        .find_map(parse_time)
-        .or_else(|| day_of_name(path, None))
 }
 
 /// The text of a value; of a link to a note, the name of the note.

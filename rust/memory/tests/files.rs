@@ -11,9 +11,8 @@ use std::fs;
 use std::path::Path;
 
 use hedgerow_engine::chunks::Chunk;
-use hedgerow_memory::front_matter::FrontMatter;
-use hedgerow_memory::readers::read_chunks;
-use hedgerow_memory::source::{SourceFile, text_of};
+use hedgerow_memory::folder::{SourceFile, text_of};
+use hedgerow_memory::format::{FrontMatter, read_chunks};
 use serde_json::{Value, json};
 
 fn front_matter(text: &str) -> Value {

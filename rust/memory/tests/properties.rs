@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use hedgerow_memory::front_matter::{Changes, FrontMatter, changed};
-use hedgerow_memory::links::link_positions;
-use hedgerow_memory::readers::read_chunks;
-use hedgerow_memory::source::{SourceFile, text_of};
-use hedgerow_memory::tags::inline_tags;
+use hedgerow_memory::edit::{Changes, changed};
+use hedgerow_memory::folder::{SourceFile, text_of};
+use hedgerow_memory::format::{FrontMatter, inline_tags, link_positions, read_chunks};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 

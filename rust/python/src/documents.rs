@@ -7,21 +7,17 @@ use std::time::{Duration, Instant};
 
 use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_graph::graph::EdgeInput;
-use hedgerow_memory::conflict_copies::conflict_copies;
-use hedgerow_memory::day_format::DayFormat;
-use hedgerow_memory::documents::audit::audit;
-use hedgerow_memory::documents::lint::lint;
-use hedgerow_memory::documents::quotes::{SearchLimits, files_with};
-use hedgerow_memory::documents::selection::{Selection, topic_words};
-use hedgerow_memory::documents::{Documents, FolderKind, StoredDocument};
-use hedgerow_memory::fingerprint::Fingerprint;
+use hedgerow_memory::format::FolderKind;
+use hedgerow_memory::review::{
+    self, Documents, Fingerprint, SearchLimits, Selection, StoredDocument, audit, conflict_copies,
+    duplicates, files_with, lint, topic_words,
+};
 use hedgerow_memory::skip::why_unreadable;
-use hedgerow_memory::{duplicates, secrets};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors;
-use crate::folder::{PyListing, SkipTuple, tuple_of};
+use crate::folder::{KindTuple, PyListing, SkipTuple, folder_kind, tuple_of};
 use crate::text::Text;
 use crate::view::{PyView, validity, visibility};
 
@@ -53,37 +49,27 @@ type Ended<'d, 'py> = (&'d str, Option<Bound<'py, PyTuple>>);
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Documents")]
 pub struct PyDocuments {
     documents: Documents,
-    is_vault: bool,
-    day_format: Option<DayFormat>,
+    kind: FolderKind,
 }
 
 #[pymethods]
 impl PyDocuments {
-    /// Read the files of a listing of a folder. A format that cannot be read counts as none.
+    /// Read the files of a listing of a folder.
     #[new]
     fn new(
         py: Python<'_>,
         folder: PathBuf,
         listing: &Bound<'_, PyListing>,
-        is_vault: bool,
-        day_format: Option<Text>,
+        kind: KindTuple,
         scope: [Option<Text>; 3],
         shared: bool,
     ) -> PyResult<Self> {
         let listing = &listing.get().0;
-        let day_format = day_format.and_then(|format| DayFormat::parse(&format).ok());
+        let kind = folder_kind(kind);
         let visible = visibility(scope, shared);
-        let kind = FolderKind {
-            is_vault,
-            day_format: day_format.as_ref(),
-        };
-        let read = || Ok(Documents::read(&folder, listing, kind).within(&visible));
+        let read = || Ok(Documents::read(&folder, listing, &kind).within(&visible));
         let documents = errors::call_detached(py, read)?;
-        Ok(Self {
-            documents,
-            is_vault,
-            day_format,
-        })
+        Ok(Self { documents, kind })
     }
 
     /// Documents that are in no files, each as its path and its text.
@@ -91,12 +77,11 @@ impl PyDocuments {
     fn of(texts: Vec<(Text, Text)>) -> Self {
         let kind = FolderKind::default();
         let parse = |(path, text): &(Text, Text)| {
-            StoredDocument::parse(path.to_string(), text.to_string(), kind)
+            StoredDocument::parse(path.to_string(), text.to_string(), &kind)
         };
         Self {
             documents: Documents::of(texts.iter().map(parse).collect()),
-            is_vault: false,
-            day_format: None,
+            kind: FolderKind::default(),
         }
     }
 
@@ -142,7 +127,7 @@ impl PyDocuments {
 
     /// Return the files whose name may mean two days.
     fn ambiguous_days(&self) -> Vec<SkipTuple> {
-        let found = self.documents.ambiguous_days(self.day_format.as_ref());
+        let found = self.documents.ambiguous_days(self.kind.day_format.as_ref());
         found.iter().map(tuple_of).collect()
     }
 
@@ -154,11 +139,7 @@ impl PyDocuments {
 
     /// Return the edges of the links between the memories: source, target, relation and strength, in order.
     fn edges(&self, py: Python<'_>) -> PyResult<Vec<EdgeTuple>> {
-        let kind = FolderKind {
-            is_vault: self.is_vault,
-            day_format: self.day_format.as_ref(),
-        };
-        let edges = errors::call_detached(py, || Ok(self.documents.edges(kind)))?;
+        let edges = errors::call_detached(py, || Ok(self.documents.edges(&self.kind)))?;
         let tuple = |edge: EdgeInput| (edge.source, edge.target, edge.relation, edge.strength);
         Ok(edges.into_iter().map(tuple).collect())
     }
@@ -286,11 +267,7 @@ impl PyDocuments {
 impl PyDocuments {
     /// Parse a file as those of the folder.
     fn parse(&self, path: &str, text: &str) -> StoredDocument {
-        let kind = FolderKind {
-            is_vault: self.is_vault,
-            day_format: self.day_format.as_ref(),
-        };
-        StoredDocument::parse(path.to_owned(), text.to_owned(), kind)
+        StoredDocument::parse(path.to_owned(), text.to_owned(), &self.kind)
     }
 }
 
@@ -334,11 +311,25 @@ fn reporting<T: Send>(
 /// The number of a file that cannot be read, and the reason.
 type Unread = (usize, String);
 
-/// Return the conflict copies of sync programs among the files of a root, in the given order.
+/// Return the conflict copies of sync programs among files, in the given order. `is_there` says whether the original
+/// with a path is there.
 #[pyfunction]
-pub fn _conflict_copies(paths: Vec<Text>) -> Vec<SkipTuple> {
+pub fn _conflict_copies(paths: Vec<Text>, is_there: &Bound<'_, PyAny>) -> PyResult<Vec<SkipTuple>> {
     let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
-    conflict_copies(&paths).iter().map(tuple_of).collect()
+    let mut raised = None;
+    let found = conflict_copies(&paths, |path| {
+        let answer = is_there
+            .call1((path,))
+            .and_then(|answer| answer.is_truthy());
+        answer.unwrap_or_else(|error| {
+            raised = Some(error);
+            false
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => Ok(found.iter().map(tuple_of).collect()),
+    }
 }
 
 /// Return the numbers of the files that have any of the texts, of those that cannot be read, with the reason, and of those
@@ -389,7 +380,7 @@ pub fn _repeats(py: Python<'_>, texts: Vec<Text>) -> PyResult<Vec<usize>> {
 /// Return the likely secrets of a text, each as its kind, its line and its first characters.
 #[pyfunction]
 pub fn _find_secrets(py: Python<'_>, text: Text) -> PyResult<Vec<(&'static str, usize, String)>> {
-    let found = errors::call_detached(py, || Ok(secrets::find_secrets(&text)))?;
+    let found = errors::call_detached(py, || Ok(review::find_secrets(&text)))?;
     let found = found.into_iter();
     Ok(found.map(|one| (one.kind, one.line, one.start)).collect())
 }
@@ -397,5 +388,5 @@ pub fn _find_secrets(py: Python<'_>, text: Text) -> PyResult<Vec<(&'static str, 
 /// Return a text with `[secret]` in the place of each secret.
 #[pyfunction]
 pub fn _without_secrets(py: Python<'_>, text: Text) -> PyResult<String> {
-    errors::call_detached(py, || Ok(secrets::without_secrets(&text)))
+    errors::call_detached(py, || Ok(review::without_secrets(&text)))
 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use hedgerow_engine::{Error, ErrorCode};
-use hedgerow_memory::files_index::{FilesRun, FoundFile, LONGEST_QUEUE, Report};
+use hedgerow_memory::sync::{FilesRun, FoundFile, LONGEST_QUEUE, Report};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hedgerow_engine::sources::SourceFile;
-use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature};
-use hedgerow_memory::freshness::FileCheck;
-use hedgerow_memory::ledger::{Ledger, Record};
+use hedgerow_memory::day_format::DayFormat;
+use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature, Watch};
+use hedgerow_memory::format::{FolderKind, Vault};
 use hedgerow_memory::skip::Skip;
-use hedgerow_memory::watch::Watch;
+use hedgerow_memory::sync::{FileCheck, Ledger, Record};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::index::PyIndex;
-use crate::text::Text;
+use crate::text::{Text, texts};
 
 /// The path, the code, the reason and the line.
 pub type SkipTuple = (String, String, String, Option<u64>);
@@ -25,6 +25,19 @@ pub type SkipTuple = (String, String, String, Option<u64>);
 /// The path, the signature and whether it is settled, the digest, the number of chunks, skips and
 /// facts.
 type SourceTuple = (String, String, bool, String, u64, String, String);
+
+/// The tool of a vault, and the formats of the names and the titles of its daily notes.
+pub type KindTuple = (Option<String>, Option<String>, Option<String>);
+
+/// Return how the files of a folder are read. A format that cannot be read counts as none.
+pub fn folder_kind((vault, day, title): KindTuple) -> FolderKind {
+    let parsed = |format: Option<String>| DayFormat::parse(&format?).ok();
+    FolderKind {
+        vault: vault.and_then(|name| Vault::named(&name)),
+        day_format: parsed(day),
+        title_format: parsed(title),
+    }
+}
 
 /// The rules for reading a folder, shared by every listing of it.
 #[pyclass(frozen, module = "hedgerow._engine", name = "_Rules")]
@@ -203,18 +216,23 @@ impl PyLedger {
         errors::call_detached(py, || Ledger::load(index, &scope, has_facts)).map(Self)
     }
 
-    /// Return the ledger with later changes; None without changes.
-    fn refreshed(&self, py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Option<Self>> {
+    /// Read the ledger of an index for a run over files.
+    #[staticmethod]
+    fn of_files(py: Python<'_>, index: &Bound<'_, PyIndex>) -> PyResult<Self> {
         let index = &index.get().index;
-        let refreshed = || {
-            if index.sources_generation()? == self.0.generation() {
-                return Ok(None);
-            }
-            let mut ledger = self.0.clone();
-            ledger.refresh(index)?;
-            Ok(Some(ledger))
-        };
-        Ok(errors::call_detached(py, refreshed)?.map(Self))
+        errors::call_writing(py, None, || Ledger::of_files(index)).map(Self)
+    }
+
+    /// Return the ledger with later changes, itself without changes.
+    fn refreshed<'py>(
+        slf: Bound<'py, Self>,
+        index: &Bound<'py, PyIndex>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let (py, ledger, index) = (slf.py(), &slf.get().0, &index.get().index);
+        match errors::call_detached(py, || ledger.refreshed(index))? {
+            Some(ledger) => Bound::new(py, Self(ledger)),
+            None => Ok(slf),
+        }
     }
 
     /// The number of the last change that is known.
@@ -229,11 +247,6 @@ impl PyLedger {
     }
 
     #[getter]
-    fn is_new(&self) -> bool {
-        self.0.is_new()
-    }
-
-    #[getter]
     fn chunks(&self) -> u64 {
         self.0.chunks()
     }
@@ -242,17 +255,28 @@ impl PyLedger {
         self.0.len()
     }
 
-    fn row(&self, path: Text) -> Option<SourceTuple> {
-        self.0.record(&path).map(row_of)
+    /// The rows, by their paths.
+    fn rows(&self) -> Vec<SourceTuple> {
+        self.0.records().map(|record| row_of(record)).collect()
     }
 
-    /// The rows, or only those that have skips, by their paths.
-    #[pyo3(signature = (*, skips=false))]
-    fn rows(&self, skips: bool) -> Vec<SourceTuple> {
-        (self.0.records())
-            .filter(|record| !skips || !record.skips.is_empty())
-            .map(|record| row_of(record))
-            .collect()
+    /// The reported problems of the files, in path order.
+    #[getter]
+    fn skips(&self) -> PyResult<Vec<SkipTuple>> {
+        let skips = errors::call(|| self.0.skips())?;
+        Ok(skips.iter().map(tuple_of).collect())
+    }
+
+    /// The problem for which a file could not be read; None for a readable file.
+    fn failure(&self, path: Text) -> PyResult<Option<SkipTuple>> {
+        let failure = errors::call(|| self.0.failure(&path))?;
+        Ok(failure.as_ref().map(tuple_of))
+    }
+
+    /// The number of readable files.
+    #[getter]
+    fn documents(&self) -> PyResult<usize> {
+        errors::call(|| self.0.documents())
     }
 
     fn paths(&self) -> Vec<String> {
@@ -304,10 +328,6 @@ pub fn _settled_signatures(files: Vec<PathBuf>) -> Option<Vec<Option<String>>> {
         Err(_) => Some(None),
     };
     files.iter().map(signature).collect()
-}
-
-fn texts(given: &[Text]) -> Vec<String> {
-    given.iter().map(|text| text.to_string()).collect()
 }
 
 pub fn tuple_of(skip: &Skip) -> SkipTuple {

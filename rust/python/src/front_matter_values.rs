@@ -2,9 +2,9 @@
 
 use hedgerow_engine::calendar::{Edge, Time, moment};
 use hedgerow_memory::day_format::{DayFormat, days_in_name};
-use hedgerow_memory::scope::Scope;
-use hedgerow_memory::times::{StatedTime, TIME_FIELDS};
-use hedgerow_memory::{field_links, marks, scope, times, vault};
+use hedgerow_memory::facts::{self, Scope};
+use hedgerow_memory::times::StatedTime;
+use hedgerow_memory::{format, times};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
 use serde_json::{Map, Value};
@@ -21,7 +21,7 @@ type TimeTuple = (i64, i32);
 #[pyfunction]
 pub fn _links_in_fields(front_matter: &PyFrontMatter) -> (Vec<LinkTuple>, Vec<String>) {
     let fields = front_matter.read().fields.iter();
-    let (links, problems) = field_links::links_in_fields(fields.map(|(key, one)| (&**key, one)));
+    let (links, problems) = format::links_in_fields(fields.map(|(key, one)| (&**key, one)));
     let links = links.into_iter();
     (
         links.map(|link| (link.0, link.1, link.2)).collect(),
@@ -63,11 +63,11 @@ pub fn _parse_age(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
 #[pyfunction]
 pub fn _memory_time(path: Text, metadata: &Bound<'_, PyAny>) -> PyResult<Option<TimeTuple>> {
     let mut fields = Map::new();
-    for key in TIME_FIELDS {
+    for key in facts::TIME_FIELDS {
         let value = metadata.call_method1("get", (key,))?;
         fields.insert(key.to_owned(), scalar(&value)?);
     }
-    Ok(times::memory_time(&path, &fields).map(time_tuple))
+    Ok(facts::memory_time(&path, &fields).map(time_tuple))
 }
 
 /// Return the day with which the name of a file begins, in ISO 8601: the one in a format, else in any form. Two
@@ -81,15 +81,10 @@ pub fn _days_in_name(path: Text, format: Option<Text>) -> Vec<String> {
     found.into_iter().map(StatedTime::iso_day).collect()
 }
 
-/// Return the title and the other names of a note of a vault, without those in its front matter: by its page
-/// properties, and by its file name in a format of daily notes.
+/// Return the title of a note of a vault by its page properties, or an empty text.
 #[pyfunction]
-pub fn _vault_names(path: Text, body: Text, format: Option<Text>) -> (String, Vec<String>) {
-    let format = format.and_then(|format| DayFormat::parse(&format).ok());
-    let properties = vault::page_properties(&body);
-    let of_file = vault::names_of_file(&path, format.as_ref());
-    let names = properties.aliases.into_iter().chain(of_file).collect();
-    (properties.title, names)
+pub fn _page_title(body: Text) -> String {
+    format::page_properties(&body).title
 }
 
 /// Return the problem of a format of the names of daily notes, or None.
@@ -102,7 +97,7 @@ pub fn _day_format_problem(format: Text) -> Option<String> {
 /// with half of a surrogate pair: the writer of the memory rejects it.
 #[pyfunction]
 pub fn _scope_id<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(id) = scope::id(&scalar(value)?) else {
+    let Some(id) = facts::scope_id(&scalar(value)?) else {
         return Ok(None);
     };
     let is_text = value.is_instance_of::<PyString>();
@@ -117,7 +112,7 @@ pub fn _scope_id<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, P
 #[pyfunction]
 pub fn _stated_scope(value: &Bound<'_, PyAny>) -> (Option<String>, Option<String>, Option<String>) {
     let value = json("scope", value).unwrap_or(Value::Bool(true));
-    let stated = Map::from_iter([(scope::SCOPE.to_owned(), value)]);
+    let stated = Map::from_iter([(format::SCOPE.to_owned(), value)]);
     let [user, agent, session] = Scope::stated(&stated).ids().map(|id| id.map(str::to_owned));
     (user, agent, session)
 }
@@ -125,7 +120,7 @@ pub fn _stated_scope(value: &Bound<'_, PyAny>) -> (Option<String>, Option<String
 /// Whether the value of `retracted` retracts a memory.
 #[pyfunction]
 pub fn _is_retracted(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(marks::is_set(&scalar(value)?))
+    Ok(facts::is_retracted(&scalar(value)?))
 }
 
 fn time_tuple(stated: StatedTime) -> TimeTuple {

@@ -3,13 +3,12 @@
 use std::cell::RefCell;
 
 use hedgerow_engine::ErrorCode;
-use hedgerow_memory::chunks::{REPEATED_LIMIT, SharedFields, markdown_chunks};
-use hedgerow_memory::front_matter::{self, Changes, FrontMatter, ListChange};
-use hedgerow_memory::parts::{self, Place, Wanted};
-use hedgerow_memory::readers::{FileChunks, read_chunks};
+use hedgerow_memory::edit::{self, Changes, EditError, ListChange, Place, Wanted};
+use hedgerow_memory::folder::{self, SourceFile, Unreadable};
+use hedgerow_memory::format::{
+    self, FileChunks, FrontMatter, REPEATED_LIMIT, SharedFields, markdown_chunks, read_chunks,
+};
 use hedgerow_memory::skip::Skip;
-use hedgerow_memory::source::{self, SourceFile, Unreadable};
-use hedgerow_memory::{EditError, links, markdown, passages, sections, tags};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
@@ -192,20 +191,20 @@ pub fn read_front_matter(lines: Vec<String>) -> PyResult<PyFrontMatter> {
 /// Decode a file; raises UnreadableSourceError if it is not text.
 #[pyfunction]
 pub fn _decode(py: Python<'_>, data: &[u8]) -> PyResult<String> {
-    let text = source::decode(data).map(str::to_owned);
+    let text = folder::decode(data).map(str::to_owned);
     text.map_err(|error| unreadable(py, &error))
 }
 
 /// Decode a file, with newlines as line ends; raises UnreadableSourceError if it is not text.
 #[pyfunction]
 pub fn _text_of(py: Python<'_>, data: &[u8]) -> PyResult<String> {
-    source::text_of(data).map_err(|error| unreadable(py, &error))
+    folder::text_of(data).map_err(|error| unreadable(py, &error))
 }
 
 /// Return a title from a file's name.
 #[pyfunction]
 pub fn _title_from_name(path: &str) -> String {
-    source::title_from_name(path)
+    folder::title_from_name(path)
 }
 
 /// The chunks of one file, and between them the reports of parts that are left out: the code, the
@@ -302,7 +301,7 @@ pub fn _part_of(
         limit,
         budget,
     };
-    let part = errors::call_detached(py, || parts::part(&text, &file, wanted))?;
+    let part = errors::call_detached(py, || edit::part(&text, &file, wanted))?;
     Ok((part.text, part.lines, part.remaining))
 }
 
@@ -325,13 +324,13 @@ pub fn _edited(
         _ => Place::Beginning,
     };
     let section = section.as_deref();
-    errors::call_detached(py, || parts::edited(&text, &file, section, place, &new))
+    errors::call_detached(py, || edit::edited(&text, &file, section, place, &new))
 }
 
 /// Write a value as JSON on one line that YAML reads as the same value.
 #[pyfunction]
 pub fn _yaml_value(value: &Bound<'_, PyAny>) -> PyResult<String> {
-    Ok(front_matter::yaml_value(&json("value", value)?))
+    Ok(edit::yaml_value(&json("value", value)?))
 }
 
 pub(crate) fn json(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -352,7 +351,7 @@ fn json_list(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<Value>> {
 #[pyfunction]
 pub fn _render_front_matter(fields: &Bound<'_, PyAny>) -> PyResult<String> {
     let fields = argument("fields").json_object(Some(fields))?;
-    Ok(front_matter::render_front_matter(&fields))
+    Ok(edit::render_front_matter(&fields))
 }
 
 /// A change of a list: its key, the items to append, the test of those to drop, and whether a list without
@@ -402,7 +401,7 @@ pub fn _changed_front_matter(
         fields: argument("fields").json_object(Some(fields))?,
         removed,
     };
-    let new = read(|| front_matter::changed(&text, changes))?;
+    let new = read(|| edit::changed(&text, changes))?;
     match failure.take() {
         Some(error) => Err(error),
         None => new.map_err(|error| not_changed(py, &error)),
@@ -412,19 +411,21 @@ pub fn _changed_front_matter(
 /// Cut a Markdown text into its blocks. Joined by newlines they are the text.
 #[pyfunction]
 pub fn _structures(text: &str) -> PyResult<Vec<String>> {
-    read(|| markdown::structures(text))
+    read(|| format::structures(text))
 }
 
 /// Return the tags in a Markdown text, in order, each once; none in code or links.
 #[pyfunction]
 pub fn _inline_tags(text: &str) -> PyResult<Vec<String>> {
-    read(|| tags::inline_tags(text))
+    read(|| format::inline_tags(text))
 }
 
-/// Return the links of a Markdown text, in order: each target, and whether it is a path.
+/// Return the links of a Markdown text, in order: each target, and whether it is a path. With `has_named_paths`
+/// all are names, as in a vault of Obsidian.
 #[pyfunction]
-pub fn _links_in_text(text: &str) -> PyResult<Vec<(String, bool)>> {
-    let links = read(|| links::links_in_text(text))?;
+#[pyo3(signature = (text, *, has_named_paths=false))]
+pub fn _links_in_text(text: &str, has_named_paths: bool) -> PyResult<Vec<(String, bool)>> {
+    let links = read(|| format::links_in_text(text, has_named_paths))?;
     Ok(links
         .into_iter()
         .map(|link| (link.target, link.is_path))
@@ -437,7 +438,7 @@ type Position = (usize, usize, String, bool);
 /// Return the positions of the links of a Markdown text in bytes of UTF-8, and the paths in its HTML.
 #[pyfunction]
 pub fn _link_positions(text: &str) -> PyResult<(Vec<Position>, Vec<String>)> {
-    let found = read(|| links::link_positions(text))?;
+    let found = read(|| format::link_positions(text))?;
     let positions = found.links.into_iter();
     let positions = positions.map(|one| (one.start, one.end, one.target, one.is_path));
     Ok((positions.collect(), found.html_paths))
@@ -446,23 +447,30 @@ pub fn _link_positions(text: &str) -> PyResult<(Vec<Position>, Vec<String>)> {
 /// Return the folded name and the text of each level-2 section, in order.
 #[pyfunction]
 pub fn _level_two_sections(text: &str) -> PyResult<Vec<(String, String)>> {
-    read(|| sections::level_two_sections(text))
+    read(|| format::level_two_sections(text))
+}
+
+/// Return a text in which each level-2 heading with one of the names, in any form, is written `## Name`.
+#[pyfunction]
+pub fn _with_section_names(text: &str, names: Vec<String>) -> PyResult<String> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    read(|| format::with_section_names(text, &names))
 }
 
 /// Return the text of the first level-1 heading, or an empty text.
 #[pyfunction]
 pub fn _first_heading(text: &str) -> &str {
-    sections::first_heading(text)
+    format::first_heading(text)
 }
 
 /// Return the first sentence of the first paragraph of a text.
 #[pyfunction]
 pub fn _first_sentence(text: &str) -> String {
-    passages::first_sentence(text)
+    format::first_sentence(text)
 }
 
 /// Cut a text at a space so that it has at most `limit` characters, ellipsis included.
 #[pyfunction]
 pub fn _shorten(text: &str, limit: usize) -> String {
-    passages::shorten(text, limit)
+    format::shorten(text, limit)
 }

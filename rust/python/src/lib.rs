@@ -69,8 +69,8 @@ mod view;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::query::stopwords::{DUTCH, ENGLISH};
-use hedgerow_memory::duplicates;
-use hedgerow_memory::page::FRAME;
+use hedgerow_memory::format::FRAME;
+use hedgerow_memory::review::duplicates;
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PyTuple};
 
@@ -82,11 +82,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("DEBUG_BUILD", cfg!(debug_assertions))?;
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
     module.add("ERROR_CODES", PyFrozenSet::new(py, codes)?)?;
-    module.add("PASSAGE_LIMIT", hedgerow_memory::passages::PASSAGE_LIMIT)?;
+    module.add("PASSAGE_LIMIT", hedgerow_memory::format::PASSAGE_LIMIT)?;
     module.add("LIKE", duplicates::LIKE)?;
     module.add("CANDIDATES", duplicates::CANDIDATES)?;
     module.add("WORDS_LOOKED_UP", duplicates::WORDS_LOOKED_UP)?;
-    module.add("TITLE_SEPARATOR", hedgerow_memory::chunks::TITLE_SEPARATOR)?;
+    module.add("TITLE_SEPARATOR", hedgerow_memory::format::TITLE_SEPARATOR)?;
     module.add("EN_STOPWORDS", PyFrozenSet::new(py, ENGLISH.words())?)?;
     module.add("NL_STOPWORDS", PyFrozenSet::new(py, DUTCH.words())?)?;
 
@@ -182,7 +182,6 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<folder::PyFileCheck>()?;
     module.add_class::<folder::PyListing>()?;
     module.add_class::<folder::PyLedger>()?;
-    module.add_class::<root_sync::PyChanges>()?;
     module.add_class::<files_index::PyFilesRun>()?;
     module.add_class::<ingest::PyFrontMatter>()?;
     module.add_class::<ingest::FileChunkIterator>()?;
@@ -204,6 +203,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ingest::_links_in_text, module)?,
         wrap_pyfunction!(ingest::_link_positions, module)?,
         wrap_pyfunction!(ingest::_level_two_sections, module)?,
+        wrap_pyfunction!(ingest::_with_section_names, module)?,
         wrap_pyfunction!(ingest::_first_heading, module)?,
         wrap_pyfunction!(front_matter_values::_links_in_fields, module)?,
         wrap_pyfunction!(front_matter_values::_parse_time, module)?,
@@ -213,7 +213,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(front_matter_values::_memory_time, module)?,
         wrap_pyfunction!(front_matter_values::_days_in_name, module)?,
         wrap_pyfunction!(front_matter_values::_day_format_problem, module)?,
-        wrap_pyfunction!(front_matter_values::_vault_names, module)?,
+        wrap_pyfunction!(front_matter_values::_page_title, module)?,
         wrap_pyfunction!(front_matter_values::_scope_id, module)?,
         wrap_pyfunction!(front_matter_values::_stated_scope, module)?,
         wrap_pyfunction!(front_matter_values::_is_retracted, module)?,
@@ -223,10 +223,7 @@ fn add_memory(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(toml::_toml_without, module)?,
         wrap_pyfunction!(folder::_signature, module)?,
         wrap_pyfunction!(root_sync::_sync_root, module)?,
-        wrap_pyfunction!(root_sync::_prepared_index, module)?,
-        wrap_pyfunction!(root_sync::_prepared_store, module)?,
         wrap_pyfunction!(root_sync::_is_linked, module)?,
-        wrap_pyfunction!(root_sync::_relink, module)?,
         wrap_pyfunction!(recall::_recall_terms, module)?,
         wrap_pyfunction!(search_options::_group, module)?,
     ] {

@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use hedgerow_engine::calendar::Time;
 use hedgerow_engine::retrieval::Request;
-use hedgerow_memory::columns::{Bound as TimeBound, ColumnCache, RecallFilter};
-use hedgerow_memory::evidence::Evidence;
-use hedgerow_memory::facts::session_id;
-use hedgerow_memory::recall::{Recall, RecallHit, RecallRequest, columns, recall};
-use hedgerow_memory::scope::Visibility;
-use hedgerow_memory::snippet::recall_terms;
+use hedgerow_memory::facts::{Visibility, session_id};
+use hedgerow_memory::recall::{
+    Bound as TimeBound, ColumnCache, Evidence, Recall, RecallFilter, RecallHit, RecallRequest,
+    columns, recall, recall_terms,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -23,7 +22,7 @@ use crate::interrupt;
 use crate::json;
 use crate::search_options::{DatedQuery, Embedded, PySearchOptions, embedded};
 use crate::searcher::{PySearcher, PyStop};
-use crate::text::Text;
+use crate::text::{Text, texts};
 use crate::view::{PyView, validity, visibility};
 
 /// The distinct lower-case tokens of a query, without stop words and single letters.
@@ -66,10 +65,6 @@ impl PyFileColumns {
         let visible = visibility(scope, shared);
         searcher.get().within(Arc::clone(&self.0), visible)
     }
-}
-
-pub(crate) fn texts(texts: Vec<Text>) -> Vec<String> {
-    texts.iter().map(|text| text.to_string()).collect()
 }
 
 fn bound((moment, local): BoundTuple) -> TimeBound {
@@ -147,9 +142,9 @@ impl PyRecall {
             limit,
             visible: visibility(scope, shared),
             filter: RecallFilter {
-                types: texts(types),
-                tags: texts(tags),
-                writers: texts(writers),
+                types: texts(&types),
+                tags: texts(&tags),
+                writers: texts(&writers),
                 after: after.map(bound),
                 before: before.map(bound),
                 at,

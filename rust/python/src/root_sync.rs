@@ -1,19 +1,18 @@
 //! The sync of a root: its files into its index and its store.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hedgerow_engine::{Error, ErrorCode};
-use hedgerow_memory::day_format::DayFormat;
+use hedgerow_engine::{Error, ErrorCode, Result};
 use hedgerow_memory::folder::Signature;
-use hedgerow_memory::ledger::{Owner, prepare_index};
-use hedgerow_memory::root_store;
-use hedgerow_memory::root_sync::{Changes, Folder, Target, Targets, sync_files};
+use hedgerow_memory::format::FolderKind;
+use hedgerow_memory::sync::{Folder, RootSync, written_files};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::errors;
-use crate::folder::{PyLedger, PyListing, SkipTuple, tuple_of};
+use crate::folder::{KindTuple, PyLedger, PyListing, SkipTuple, folder_kind, tuple_of};
 use crate::index::PyIndex;
 use crate::linked::PyNodes;
 use crate::node;
@@ -24,164 +23,154 @@ const WRITTEN: usize = 4;
 /// The least time between two calls of `progress`.
 const PROGRESS: Duration = Duration::from_millis(100);
 
-/// The files that a sync reads, and those that it drops.
-#[pyclass(frozen, module = "hedgerow._engine", name = "_Changes")]
-pub struct PyChanges(Changes);
+/// Files added, changed and gone, problems of the written nodes, and what index and store have read.
+pub type Synced = (
+    usize,
+    usize,
+    usize,
+    Vec<SkipTuple>,
+    PyLedger,
+    Option<PyNodes>,
+);
 
-#[pymethods]
-impl PyChanges {
-    /// Compare a listing with the ledgers of the index and the store.
-    #[new]
-    fn new(
-        py: Python<'_>,
-        listing: &Bound<'_, PyListing>,
-        index: &Bound<'_, PyLedger>,
-        store: Option<&Bound<'_, PyLedger>>,
-    ) -> PyResult<Self> {
-        let (listing, index) = (&listing.get().0, &index.get().0);
-        let store = store.map(|store| &store.get().0);
-        errors::call_detached(py, || Ok(Changes::of(listing, index, store))).map(Self)
-    }
-
-    /// Read files, each as (path, signature), and drop none.
-    #[staticmethod]
-    fn written(files: Vec<(String, String)>) -> PyResult<Self> {
-        let signed = |(path, text): (String, String)| match text.parse() {
-            Ok(signature) => Ok((path, signature)),
-            Err(_) => Err(PyValueError::new_err(format!(
-                "{path} has no signature: {text:?}"
-            ))),
-        };
-        let mut read = files
-            .into_iter()
-            .map(signed)
-            .collect::<PyResult<Vec<(String, Signature)>>>()?;
-        read.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(Self(Changes {
-            read,
-            ..Changes::default()
-        }))
-    }
-
-    /// The count of files that are gone from the index.
-    #[getter]
-    fn gone(&self) -> usize {
-        self.0.gone.len()
-    }
-
-    /// Return the number of files that are gone from the index or the store, the larger of the two.
-    #[getter]
-    fn most_gone(&self) -> usize {
-        self.0.gone.len().max(self.0.gone_nodes.len())
-    }
-
-    fn __bool__(&self) -> bool {
-        !self.0.is_empty()
-    }
+/// The files of a sync.
+#[derive(FromPyObject)]
+pub enum Files<'py> {
+    /// All files of a root.
+    Listed(Bound<'py, PyListing>),
+    /// Files that were just written, each with its signature.
+    Written(Vec<(String, String)>),
 }
 
-/// Files added and changed, and problems of the written nodes.
-type SyncedTuple = (usize, usize, Vec<SkipTuple>);
+/// The result of a sync.
+#[derive(IntoPyObject)]
+pub enum Outcome {
+    /// The sync is done.
+    Done(Synced),
+    /// Nothing was done: so many files are gone.
+    Gone(usize),
+}
 
-/// Read the files that changed into the index of a root, and into its store if it has one.
+/// Bring the index of a root, and its store if it has one, up to date with files. With `relinks`, the edges of the
+/// store become those of the links of its files.
 ///
+/// `nodes` is the state of the store, and `linked` the last state that was seen with the edges of its links. Of a
+/// listing, all other files are dropped; if these are more than `most_gone`, their count is returned and nothing is
+/// changed. Written files are read only into an index and a store that have read files before: else None is returned.
 /// `progress(done, total)` counts files.
 #[pyfunction]
-#[pyo3(signature = (index, ledger, store, store_ledger, folder, is_vault, day_formats, changes, progress=None))]
+#[pyo3(signature = (
+    index, ledger, store, nodes, linked, files, folder, kinds, *, most_gone=None, relinks=false,
+    progress=None
+))]
 #[allow(clippy::too_many_arguments, reason = "two files, each with its ledger")]
 pub fn _sync_root(
     py: Python<'_>,
     index: &Bound<'_, PyIndex>,
     ledger: &Bound<'_, PyLedger>,
     store: Option<&Bound<'_, PyStore>>,
-    store_ledger: Option<&Bound<'_, PyLedger>>,
+    nodes: Option<&Bound<'_, PyNodes>>,
+    linked: Option<&Bound<'_, PyNodes>>,
+    files: Files<'_>,
     folder: PathBuf,
-    is_vault: bool,
-    day_formats: Vec<(String, String)>,
-    changes: &Bound<'_, PyChanges>,
+    kinds: Vec<(String, KindTuple)>,
+    most_gone: Option<usize>,
+    relinks: bool,
     progress: Option<Py<PyAny>>,
-) -> PyResult<SyncedTuple> {
-    let targets = Targets {
-        index: Target {
-            into: &*index.get().index,
-            ledger: &ledger.get().0,
-        },
-        store: (store.zip(store_ledger)).map(|(store, ledger)| Target {
-            into: &*store.get().store,
-            ledger: &ledger.get().0,
-        }),
-    };
-    let changes = &changes.get().0;
-    let (mut raised, mut reported) = (None, None::<Instant>);
-    let mut report = |done, total| {
-        let is_due = reported.is_none_or(|at| at.elapsed() >= PROGRESS);
-        let Some(callback) = progress.as_ref().filter(|_| done == total || is_due) else {
-            return Ok(());
-        };
-        reported = Some(Instant::now());
-        raised = Python::attach(|py| callback.call1(py, (done, total)).err());
-        match raised {
-            Some(_) => Err(Error::new(ErrorCode::Interrupted, "progress raised")),
-            None => Ok(()),
+) -> PyResult<Option<Outcome>> {
+    let state = |nodes: &Bound<'_, PyNodes>| Arc::clone(&nodes.get().state);
+    let (index, ledger, now) = (&*index.get().index, &ledger.get().0, node::now());
+    let store = store
+        .zip(nodes)
+        .map(|(store, nodes)| (&*store.get().store, state(nodes)));
+    let linked = linked.map(state);
+    let mut sync = errors::call_writing(py, None, || {
+        RootSync::prepare(index, ledger, store, linked, now)
+    })?;
+    let changes = match files {
+        Files::Listed(listing) => {
+            let listing = &listing.get().0;
+            errors::call_detached(py, || Ok(sync.changes(listing)))?
         }
+        Files::Written(_) if !sync.has_read() => return Ok(None),
+        Files::Written(files) => written_files(signed(files)?),
     };
-    let now = node::now();
+    let gone = changes.gone.len().max(changes.gone_nodes.len());
+    if most_gone.is_some_and(|most| gone > most) {
+        return Ok(Some(Outcome::Gone(gone)));
+    }
+    let mut progress = Progress::new(progress);
     let bytes = changes.size().saturating_mul(WRITTEN) + changes.count() * errors::ITEM;
-    // A format of the tool of a vault that cannot be read counts as none.
-    let formats: Vec<(String, DayFormat)> = day_formats
+    let kinds: Vec<(String, FolderKind)> = kinds
         .into_iter()
-        .filter_map(|(prefix, format)| Some((prefix, DayFormat::parse(&format).ok()?)))
+        .map(|(prefix, kind)| (prefix, folder_kind(kind)))
         .collect();
+    let folder = Folder {
+        path: &folder,
+        kinds: &kinds,
+    };
     let synced = errors::call_writing(py, Some(bytes), || {
-        let folder = Folder {
-            path: &folder,
-            is_vault,
-            day_formats: &formats,
-        };
-        sync_files(&targets, &folder, changes, now, &mut report)
+        sync.read(&folder, &changes, now, |done, total| {
+            progress.report(done, total)
+        })
     });
-    if let Some(error) = raised {
+    if let Some(error) = progress.raised {
         return Err(error);
     }
     let synced = synced?;
+    let (ledger, state) = errors::call_writing(py, None, || sync.finish(relinks))?;
     let skips = synced.skips.iter().map(tuple_of).collect();
-    Ok((synced.added, synced.changed, skips))
+    let nodes = state.map(|state| PyNodes::new(py, state)).transpose()?;
+    let gone = changes.gone.len();
+    Ok(Some(Outcome::Done((
+        synced.added,
+        synced.changed,
+        gone,
+        skips,
+        PyLedger(ledger),
+        nodes,
+    ))))
 }
 
-/// Prepare an index for a sync, and return its changed ledger; None if it is unchanged.
-///
-/// In an index of another scope no file counts as read. Chunks from before the first ledger are those of
-/// their path, or of `source_file` in their metadata.
-#[pyfunction]
-pub fn _prepared_index(
-    py: Python<'_>,
-    index: &Bound<'_, PyIndex>,
-    ledger: &Bound<'_, PyLedger>,
-    by_source_file: bool,
-) -> PyResult<Option<PyLedger>> {
-    let (index, ledger) = (&index.get().index, &ledger.get().0);
-    let owner = if by_source_file {
-        Owner::SourceFile
-    } else {
-        Owner::Path
+/// Read the signatures of files.
+fn signed(files: Vec<(String, String)>) -> PyResult<Vec<(String, Signature)>> {
+    let signed = |(path, text): (String, String)| match text.parse() {
+        Ok(signature) => Ok((path, signature)),
+        Err(_) => Err(PyValueError::new_err(format!(
+            "{path} has no signature: {text:?}"
+        ))),
     };
-    let prepared = errors::call_writing(py, None, || prepare_index(index, ledger, owner))?;
-    Ok(prepared.map(PyLedger))
+    files.into_iter().map(signed).collect()
 }
 
-/// Prepare a store for a sync, and return its changed ledger; None if it is unchanged.
-///
-/// In a store of another scope no file counts as read. Nodes of no file are marked as deleted.
-#[pyfunction]
-pub fn _prepared_store(
-    py: Python<'_>,
-    store: &Bound<'_, PyStore>,
-    ledger: &Bound<'_, PyLedger>,
-) -> PyResult<Option<PyLedger>> {
-    let (store, ledger) = (&store.get().store, &ledger.get().0);
-    let now = node::now();
-    let prepared = errors::call_writing(py, None, || root_store::prepare(store, ledger, now))?;
-    Ok(prepared.map(PyLedger))
+/// Calls `progress` now and then, and at the end.
+struct Progress {
+    callback: Option<Py<PyAny>>,
+    called: Option<Instant>,
+    raised: Option<PyErr>,
+}
+
+impl Progress {
+    fn new(callback: Option<Py<PyAny>>) -> Self {
+        Self {
+            callback,
+            called: None,
+            raised: None,
+        }
+    }
+
+    fn report(&mut self, done: usize, total: usize) -> Result<()> {
+        let is_due = self.called.is_none_or(|at| at.elapsed() >= PROGRESS);
+        let Some(callback) = self.callback.as_ref().filter(|_| done == total || is_due) else {
+            return Ok(());
+        };
+        self.called = Some(Instant::now());
+        self.raised = Python::attach(|py| callback.call1(py, (done, total)).err());
+        match self.raised {
+            Some(_) => Err(Error::new(ErrorCode::Interrupted, "progress raised")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Whether the edges of a store are those of the links of its files.
@@ -189,20 +178,4 @@ pub fn _prepared_store(
 pub fn _is_linked(py: Python<'_>, store: &Bound<'_, PyStore>) -> PyResult<bool> {
     let store = &store.get().store;
     errors::call_detached(py, || store.is_linked())
-}
-
-/// Make the edges of a store those of the links of its files.
-///
-/// If the store says that its edges were those of the state `before`, only links that changed since, or
-/// that lead elsewhere, are compared. Otherwise all are.
-#[pyfunction]
-pub fn _relink(
-    py: Python<'_>,
-    store: &Bound<'_, PyStore>,
-    before: Option<&Bound<'_, PyNodes>>,
-    after: &Bound<'_, PyNodes>,
-) -> PyResult<()> {
-    let store = &store.get().store;
-    let (before, after) = (before.map(|before| &before.get().0), &after.get().0);
-    errors::call_writing(py, None, || root_store::relink(store, before, after))
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use hedgerow_engine::index::Index;
 use hedgerow_engine::query::StopWords;
 use hedgerow_engine::text::tokenizer::TokenizerKind;
-use hedgerow_memory::columns::ColumnCache;
-use hedgerow_memory::scope::Visibility;
-use hedgerow_memory::scoped_index::ScopedIndex;
+use hedgerow_memory::facts::Visibility;
+use hedgerow_memory::recall::{ColumnCache, ScopedIndex};
 use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 

@@ -14,8 +14,8 @@ use hedgerow_engine::retrieval::{
     Collection, Fusion, FuzzyChunks, Request, SearchResult, Setup, search, search_many, why_not,
 };
 use hedgerow_engine::{ErrorCode, Result};
-use hedgerow_memory::columns::ColumnCache;
-use hedgerow_memory::scope::Visibility;
+use hedgerow_memory::facts::Visibility;
+use hedgerow_memory::recall::ColumnCache;
 use hedgerow_opensearch::RemoteCollection;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hedgerow_engine::ErrorCode;
 use hedgerow_engine::storage::Durability;
 use hedgerow_graph::graph::{EdgeInput, Node, Store, TYPES, VisitInput};
+use hedgerow_memory::sync::NodeState;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -300,6 +302,21 @@ impl PyStore {
         self.run(py, pipeline, now, terms, legs, explain.0, within, None)
     }
 
+    /// Return the state of the nodes, to compare with the files of a scope.
+    fn _nodes(&self, py: Python<'_>, scope: Text) -> PyResult<PyNodes> {
+        let state = self.call(py, || NodeState::load(&self.store, &scope))?;
+        PyNodes::new(py, Arc::new(state))
+    }
+
+    /// Return the state of the nodes with the changes since an earlier one; that one without changes.
+    fn _nodes_since<'py>(&self, before: Bound<'py, PyNodes>) -> PyResult<Bound<'py, PyNodes>> {
+        let (py, state) = (before.py(), &before.get().state);
+        match self.call(py, || state.refreshed(&self.store))? {
+            Some(state) => Bound::new(py, PyNodes::new(py, Arc::new(state))?),
+            None => Ok(before),
+        }
+    }
+
     /// Like `query`, on the nodes of `files` alone, with their links as the edges.
     #[pyo3(signature = (pipeline, files, *, now, terms, legs, explain))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
@@ -313,9 +330,9 @@ impl PyStore {
         legs: Option<&Bound<'py, PyAny>>,
         explain: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let files = &files.get().0;
+        let files = files.get().nodes(py)?;
         let within = files.paths().map(str::to_owned).collect();
-        let (within, files) = (Some(within), Some(files));
+        let (within, files) = (Some(within), Some(&*files));
         self.run(py, pipeline, now, terms, legs, explain, within, files)
     }
 

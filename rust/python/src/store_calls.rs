@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hedgerow_graph::graph::Store;
 use hedgerow_graph::pipeline::{self, Options, Pipeline};
-use hedgerow_memory::nodes::Nodes;
+use hedgerow_memory::sync::Nodes;
 use pyo3::prelude::*;
 
 use crate::engine_handle::EngineHandle;

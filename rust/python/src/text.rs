@@ -227,3 +227,8 @@ fn marker(wanted: WantedWords, tokenizer: &str) -> hedgerow_engine::Result<Highl
 fn pairs(places: Vec<Range<usize>>) -> Places {
     places.into_iter().map(|at| (at.start, at.end)).collect()
 }
+
+/// Return texts as Rust has them.
+pub fn texts(given: &[Text]) -> Vec<String> {
+    given.iter().map(|text| text.to_string()).collect()
+}

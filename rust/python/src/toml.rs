@@ -1,6 +1,6 @@
 //! TOML texts with positions, for configurations that people write.
 
-use hedgerow_memory::toml_text::{self, Position, Step, TomlText};
+use hedgerow_memory::edit::{self, Position, Step, TomlText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -27,7 +27,7 @@ impl PyTomlText {
     #[new]
     fn new(text: Text) -> PyResult<Self> {
         TomlText::parse(text.copied()?).map(Self).map_err(|error| {
-            let (line, column) = toml_text::line_and_column(&text, error.offset);
+            let (line, column) = edit::line_and_column(&text, error.offset);
             PyValueError::new_err((error.message, line, column))
         })
     }
@@ -65,7 +65,7 @@ impl PyTomlText {
 /// Return a TOML text without a table; None if it has no such table.
 #[pyfunction]
 pub fn _toml_without(text: Text, path: Vec<String>) -> Option<String> {
-    toml_text::without_table(&text, &path)
+    edit::without_table(&text, &path)
 }
 
 fn table<'py>(py: Python<'py>, of: &dyn TableLike) -> PyResult<Bound<'py, PyAny>> {

@@ -4,17 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hedgerow_engine::calendar::Time;
-use hedgerow_memory::columns::{FileColumns, RecallFilter};
-use hedgerow_memory::grep::{Pattern, grep};
-use hedgerow_memory::marks::{Validity, Why};
-use hedgerow_memory::scope::{Scope, Visibility};
+use hedgerow_memory::facts::{Scope, Validity, Visibility, Why};
+use hedgerow_memory::recall::{FileColumns, Pattern, RecallFilter, grep};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::errors;
 use crate::folder::{SkipTuple, tuple_of};
-use crate::recall::texts;
-use crate::text::Text;
+use crate::text::{Text, texts};
 
 /// The file, the number and the text of a line, and the lines before and after it.
 type LineTuple = (String, usize, String, Vec<String>, Vec<String>);
@@ -47,9 +44,9 @@ impl PyView {
     #[pyo3(signature = (*, types, tags, writers))]
     fn paths_passing(&self, types: Vec<Text>, tags: Vec<Text>, writers: Vec<Text>) -> Vec<&str> {
         self.0.paths_passing(&RecallFilter {
-            types: texts(types),
-            tags: texts(tags),
-            writers: texts(writers),
+            types: texts(&types),
+            tags: texts(&tags),
+            writers: texts(&writers),
             ..RecallFilter::default()
         })
     }
@@ -73,8 +70,8 @@ impl PyView {
         context: usize,
     ) -> PyResult<(Vec<LineTuple>, usize, usize, Vec<SkipTuple>)> {
         let filter = RecallFilter {
-            types: texts(types),
-            tags: texts(tags),
+            types: texts(&types),
+            tags: texts(&tags),
             ..RecallFilter::default()
         };
         let found = errors::call_detached(py, || {

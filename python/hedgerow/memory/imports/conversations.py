@@ -1,4 +1,4 @@
-"""Conversations of other tools: each becomes a session.
+"""Conversations of other tools: each becomes a session; and the notes that the tools keep next to them.
 
 Exports of ChatGPT and of Claude, and transcripts of Claude Code and Codex in JSON Lines, a file for each session. Of a
 transcript only messages of the user and of the model are read, without output of tools, thinking and instructions that
@@ -21,7 +21,17 @@ from hedgerow.errors import HedgerowError, InvalidInputError
 from hedgerow.ingest.source import Skip
 from hedgerow.memory.note import title_of
 
-from .exports import Items, Memory, digest_of, list_in, read_lines, read_parts, time_from
+from .exports import (
+    Item,
+    Items,
+    Memory,
+    digest_of,
+    list_in,
+    read_lines,
+    read_note,
+    read_parts,
+    time_from,
+)
 
 _FILE = "conversations"
 _LEFT_OUT = "*(something that is no text was left out)*"
@@ -66,17 +76,13 @@ def chatgpt(source: Path) -> Items:
 
 
 def claude(source: Path) -> Items:
-    """Read the export of Claude: the ZIP archive, its folder, its conversations.json or memories.json."""
+    """Read the export of Claude: the ZIP archive, its folder, or one of its JSON files."""
     form = _Form("claude", ("uuid",), "chat_messages", _claude_turns, "name", "created_at")
-    return _sessions(source, form, _MEMORIES)
-
-
-_MEMORIES = "memories"
-"""The file of an export of Claude with the texts that it keeps about the user and about each project."""
+    return _sessions(source, form, "memories", "projects")
 
 
 def _sessions(source: Path, form: _Form, *more: str) -> Items:
-    """Yield the sessions of an export. `more` are further files that have memories."""
+    """Yield the sessions of an export. `more` are further files, which have notes."""
     for name, value in read_parts(source, _FILE, *more):
         if isinstance(value, Skip):
             yield value
@@ -89,6 +95,8 @@ def _sessions(source: Path, form: _Form, *more: str) -> Items:
                 yield Skip(where, "refused", "it is no conversation")
             elif more and form.messages not in chat and chat.keys() & _KEPT_BY_CLAUDE:
                 yield from _claude_memories(where, chat)
+            elif more and form.messages not in chat and chat.keys() & _OF_PROJECT:
+                yield from _claude_project(where, chat)
             else:
                 yield from _session(where, form, chat)
 
@@ -108,6 +116,38 @@ def _claude_memories(where: str, record: dict[str, Any]) -> Items:
             yield Memory(f"{what}:{key}", _whole(text), title).item("claude", where)
         elif text and not isinstance(text, str):
             yield Skip(where, "refused", f"the {what} {key} has no text")
+
+
+_OF_PROJECT = {"docs", "prompt_template"}
+
+
+def _claude_project(where: str, project: dict[str, Any]) -> Items:
+    """Yield a note with the description and the instructions of a project, and one for each of its documents."""
+    if project.get("is_starter_project"):
+        yield Skip(where, "not_imported", "it is the sample project of Claude")
+        return
+    name = _text_of(project, "name") or "Project of Claude"
+    stated = [_text_of(project, key) for key in ("description", "prompt_template")]
+    notes = [(project, name, "\n\n".join(filter(None, stated)))]
+    notes += (
+        (one, _text_of(one, "filename") or name, _text_of(one, "content"))
+        for one in _list(project.get("docs"))
+        if isinstance(one, dict)
+    )
+    for record, title, text in notes:
+        if text:
+            what = "instructions" if record is project else "document"
+            id_ = f"{what}:{_text_of(record, 'uuid') or digest_of(text)}"
+            created = time_from(record.get("created_at"))
+            note = Memory(id_, text, title, created=created, fields={"project": name})
+            yield note.item("claude", where)
+        elif record is not project:
+            yield Skip(where, "refused", f"the document {title} has no text")
+
+
+def _text_of(record: dict[str, Any], key: str) -> str:
+    value = record.get(key)
+    return _whole(value).strip() if isinstance(value, str) else ""
 
 
 def _session(where: str, form: _Form, chat: dict[str, Any]) -> Items:
@@ -308,8 +348,37 @@ Read = Callable[[dict[str, Any]], "Message | None"]
 
 
 def claude_code(source: Path) -> Items:
-    """Read transcripts of Claude Code: a file, or a folder such as `~/.claude/projects`."""
-    return _transcripts(source, "claude-code", "Claude")
+    """Read transcripts of Claude Code and its notes: a file, or a folder such as `~/.claude/projects`."""
+    notes = list(_notes_of_claude_code(source))
+    yield from notes
+    yield from _transcripts(source, "claude-code", "Claude", may_be_empty=bool(notes))
+
+
+_FOLDERS_OF_NOTES = ("memory", "agent-memory", "agent-memory-local")
+"""The folders in which Claude Code and its agents keep notes for later sessions."""
+
+
+def _notes_of_claude_code(source: Path) -> Items:
+    """Yield the notes in the folders for them, without secrets.
+
+    They keep their names and folders, so that they link to each other, below a folder for each project.
+    """
+    base = source.resolve()
+    for file in sorted(base.rglob("*.md") if base.is_dir() else ()):
+        folder = next((one for one in file.parents if one.name in _FOLDERS_OF_NOTES), None)
+        is_below = folder is not None and (folder == base or base in folder.parents)
+        if folder is None or not is_below or file.is_symlink() or not file.is_file():
+            continue
+        name = file.relative_to(base).as_posix()
+        note = read_note(file, name)
+        if isinstance(note, Skip):
+            yield note
+            continue
+        project, inside = folder.parent.name, file.relative_to(folder).as_posix()
+        # The name of a project is its path, with dashes.
+        path = f"notes/{project.lstrip('-.') or 'claude-code'}/{folder.name}/{inside}"
+        id_ = f"{folder.name}:{project}/{inside}"
+        yield Item(id_, path, _kept(note.text), name, modified=note.modified)
 
 
 def codex(source: Path) -> Items:
@@ -347,8 +416,8 @@ def read_transcript(file: Path, name: str, tool: str) -> Transcript:
     return Transcript(id_ or Path(name).stem, title, created, _joined(turns), skips)
 
 
-def _transcripts(source: Path, tool: str, model: str) -> Items:
-    for name, file in _files(source):
+def _transcripts(source: Path, tool: str, model: str, *, may_be_empty: bool = False) -> Items:
+    for name, file in _files(source, may_be_empty=may_be_empty):
         try:
             found = read_transcript(file, name, tool)
         except HedgerowError as error:
@@ -373,13 +442,13 @@ def _transcripts(source: Path, tool: str, model: str) -> Items:
         ).item(tool, name)
 
 
-def _files(source: Path) -> Iterator[tuple[str, Path]]:
+def _files(source: Path, *, may_be_empty: bool) -> Iterator[tuple[str, Path]]:
     """Yield the transcripts of a folder, by path, or the one that is named; links are not followed."""
     if not source.is_dir():
         yield source.name, source
         return
     found = [one for one in source.rglob("*.jsonl") if one.is_file() and not one.is_symlink()]
-    if not found:
+    if not found and not may_be_empty:
         raise InvalidInputError(
             f"{source} cannot be imported: it holds no .jsonl file", code="invalid_export"
         )

@@ -467,7 +467,7 @@ def basic_memory(source: Path) -> Items:
         yield Item(id_, f"{folder}/{path}", text, path, modified=one.modified)
 
 
-class _Note(NamedTuple):
+class Note(NamedTuple):
     """A Markdown file: how it is read, its whole text, and the time of its last change in nanoseconds."""
 
     document: Document
@@ -475,7 +475,7 @@ class _Note(NamedTuple):
     modified: int
 
 
-def _documents(source: Path) -> Iterator[_Note | Skip]:
+def _documents(source: Path) -> Iterator[Note | Skip]:
     """Yield the Markdown files of a folder in path order, and a skip for each other file."""
     if not source.is_dir():
         with system_errors("read", source):
@@ -494,25 +494,27 @@ def _documents(source: Path) -> Iterator[_Note | Skip]:
         if path.lower().endswith(".excalidraw.md"):
             yield Skip(path, "not_imported", "it is a drawing")
             continue
-        try:
-            data = read_bytes(Source(path, str(source / path)))
-            document = parse_document(path, data)
-            modified = (source / path).stat().st_mtime_ns
-        except FileNotFoundError:  # deleted meanwhile
-            continue
-        except UnreadableSourceError as error:
-            yield Skip(path, error.code, error.reason)
-            continue
-        if _is_empty(document):
-            yield Skip(path, "not_imported", "it is empty")
-        else:
-            yield _Note(document, data.decode(), modified)
+        with suppress(FileNotFoundError):  # deleted meanwhile
+            yield read_note(source / path, path)
+
+
+def read_note(file: Path, name: str) -> Note | Skip:
+    """Read a Markdown file; a skip if it cannot be read or is empty. Raises FileNotFoundError."""
+    try:
+        data = read_bytes(Source(name, str(file)))
+        document = parse_document(name, data)
+        modified = file.stat().st_mtime_ns
+    except UnreadableSourceError as error:
+        return Skip(name, error.code, error.reason)
+    if _is_empty(document):
+        return Skip(name, "not_imported", "it is empty")
+    return Note(document, data.decode(), modified)
 
 
 def _is_empty(document: Document) -> bool:
     """Whether a note has no text, and its front matter none either."""
     stated = document.matter.text("title", "summary", "description")
-    return not (document.body.strip() or stated or document.aliases)
+    return not (document.body.strip() or stated or document.metadata.get("aliases"))
 
 
 def _template_folders(source: Path) -> frozenset[str]:

@@ -20,6 +20,7 @@ use crate::query::Phrase;
 use crate::rule;
 use crate::storage::WorkError;
 use crate::text::edits::{LETTERS_FOR_TWO_EDITS, edits};
+use crate::text::lower::lower;
 use crate::text::tokenizer::TokenizerKind;
 
 /// Terms with fewer letters are compared with nothing.
@@ -78,8 +79,9 @@ impl Bm25<'_> {
     }
 
     /// The terms that become the term of a word by one edit or two, begin with its letter and have a row that
-    /// may be found: those with the fewest edits, the most frequent first. None are found if the stored
-    /// terms contradict each other, which a check of the file reports.
+    /// may be found: those with the fewest edits, the most frequent first. If there is none, the terms that become the
+    /// word itself: the stem of a misspelled word may be another, as *calend* of *calender*. None are found if the
+    /// stored terms contradict each other, which a check of the file reports.
     pub fn nearest(&self, phrase: &Phrase) -> Result<Vec<NearTerm>, WorkError> {
         let tokens = PhraseTokens::of(phrase, self.tokenizer)?;
         let word = tokens
@@ -88,11 +90,17 @@ impl Bm25<'_> {
         let Some(word) = SpellingTarget::of(word.unwrap_or_default()) else {
             return Ok(Vec::new());
         };
+        let text = lower(phrase.text.clone());
+        let whole = SpellingTarget::of(&text).filter(|whole| {
+            text.is_ascii() && whole.first == word.first && whole.letters != word.letters
+        });
         if let Some(snapshot) = self.snapshot {
-            return Ok(word.nearest(snapshot.parts(), self.passing)?);
+            return Ok(word.nearest(whole.as_ref(), snapshot.parts(), self.passing)?);
         }
         match stored_terms(self.connection, self.tokenizer, word.first) {
-            Ok(segment) => Ok(word.nearest(&[SegmentView::new(segment)], self.passing)?),
+            Ok(segment) => {
+                Ok(word.nearest(whole.as_ref(), &[SegmentView::new(segment)], self.passing)?)
+            }
             Err(LoadError::Sqlite(error)) => Err(error.into()),
             Err(LoadError::NotLoadable(_)) => Ok(Vec::new()),
         }
@@ -165,36 +173,33 @@ impl<'w> SpellingTarget<'w> {
         })
     }
 
-    /// The nearest terms of some parts.
+    /// The nearest terms of some parts: those near to this term, else those near to the `whole` word, else a term that
+    /// this one begins with.
     fn nearest(
         &self,
+        whole: Option<&Self>,
         parts: &[SegmentView],
         allowed: Option<&RowSet>,
     ) -> rusqlite::Result<Vec<NearTerm>> {
-        let mut candidates: BTreeMap<&[u8], TermCandidate> = BTreeMap::new();
         let mut pace = CancelTicker::default();
+        for target in [Some(self), whole].into_iter().flatten() {
+            let mut candidates = BTreeMap::new();
+            for (number, part) in parts.iter().enumerate() {
+                target.add_candidates(number, &part.segment, &mut candidates, &mut pace)?;
+            }
+            let nearest = fewest_edits(candidates, parts, allowed, &mut pace)?;
+            if !nearest.is_empty() {
+                return Ok(nearest);
+            }
+        }
+        let mut candidates = BTreeMap::new();
         for (number, part) in parts.iter().enumerate() {
-            self.add_candidates(number, &part.segment, &mut candidates, &mut pace)?;
             self.add_beginnings(number, &part.segment, &mut candidates);
         }
-        let mut found = Vec::new();
-        for (term, candidate) in candidates {
-            let rows = candidate.rows(parts, allowed, &mut pace)?;
-            found.extend(rows.map(|(row, frequency)| (candidate.edits, frequency, term, row)));
-        }
-        let fewest = found.iter().map(|(edits, ..)| *edits).min();
-        found.retain(|(edits, ..)| Some(*edits) == fewest);
-        // Stable: equal ones stay in the order of their bytes.
-        found.sort_by_key(|(_, frequency, ..)| Reverse(*frequency));
-        found.truncate(MOST);
-        let near = found.into_iter().map(|(_, _, term, row)| NearTerm {
-            term: term.to_vec(),
-            row,
-        });
-        Ok(near.collect())
+        fewest_edits(candidates, parts, allowed, &mut pace)
     }
 
-    /// Add the terms that the word begins with, as if each letter after them were an edit more than those of near terms.
+    /// Add the terms that the word begins with. Each letter after them is an edit.
     fn add_beginnings<'s>(
         &self,
         part: usize,
@@ -212,7 +217,7 @@ impl<'w> SpellingTarget<'w> {
             if slot < segment.terms() && segment.text(slot) == start.as_bytes() {
                 let candidate = candidates.entry(segment.text(slot)).or_default();
                 if candidate.slots.iter().all(|(known, _)| *known != part) {
-                    candidate.edits = self.most + ending;
+                    candidate.edits = ending;
                     candidate.slots.push((part, slot));
                 }
             }
@@ -248,6 +253,30 @@ impl<'w> SpellingTarget<'w> {
         }
         Ok(())
     }
+}
+
+/// The terms with the fewest edits that have a row, the most frequent first.
+fn fewest_edits(
+    candidates: BTreeMap<&[u8], TermCandidate>,
+    parts: &[SegmentView],
+    allowed: Option<&RowSet>,
+    pace: &mut CancelTicker,
+) -> rusqlite::Result<Vec<NearTerm>> {
+    let mut found = Vec::new();
+    for (term, candidate) in candidates {
+        let rows = candidate.rows(parts, allowed, pace)?;
+        found.extend(rows.map(|(row, frequency)| (candidate.edits, frequency, term, row)));
+    }
+    let fewest = found.iter().map(|(edits, ..)| *edits).min();
+    found.retain(|(edits, ..)| Some(*edits) == fewest);
+    // Stable: equal ones stay in the order of their bytes.
+    found.sort_by_key(|(_, frequency, ..)| Reverse(*frequency));
+    found.truncate(MOST);
+    let near = found.into_iter().map(|(_, _, term, row)| NearTerm {
+        term: term.to_vec(),
+        row,
+    });
+    Ok(near.collect())
 }
 
 impl TermCandidate {

@@ -17,6 +17,9 @@ const SHOWN: usize = 5;
 /// A notice lists at most this many words.
 const LISTED: usize = 12;
 
+/// The operator of other search programs for words that are near to each other.
+const NEAR: &str = "NEAR";
+
 const NO_WORD: &str = "Keywords found nothing: the query has no word that can be searched for.";
 
 /// A sentence for everything that was not understood, excluded, or also searched in another spelling.
@@ -148,7 +151,12 @@ fn excluded_by(text: &str) -> Option<&str> {
 /// Syntax of other search programs, which is read as words.
 fn of_syntax(raw: &str) -> Vec<String> {
     let mut notices: Vec<String> = Vec::new();
+    // In a query in capitals, NEAR is a word as any other.
+    let has_capitals_alone = !raw.contains(char::is_lowercase);
     for word in whitespace::words(raw) {
+        if has_capitals_alone && word == NEAR {
+            continue;
+        }
         let Some(notice) = of_word(word) else {
             continue;
         };
@@ -176,9 +184,10 @@ fn of_word(word: &str) -> Option<String> {
     let operator = match word {
         "&&" => "AND",
         "||" | "|" => "OR",
-        _ if ["NEAR/", "NEAR(", "AROUND("]
-            .iter()
-            .any(|start| word.starts_with(start)) =>
+        _ if word == NEAR
+            || ["NEAR/", "NEAR(", "AROUND("]
+                .iter()
+                .any(|start| word.starts_with(start)) =>
         {
             return Some(format!(
                 "{word} was searched for as a word; quotes search for words in a row."
@@ -220,12 +229,19 @@ fn of_sign(word: &str, bare: &str) -> Option<String> {
         ));
     }
     let digits = |part: &str| part.chars().all(|one| one.is_ascii_digit() || one == '.');
-    if let Some((term, _)) = inside.rsplit_once(['~', '^']).filter(|(term, number)| {
-        digits(number) && term.chars().filter(|one| one.is_alphabetic()).count() > 1
-    }) {
-        return Some(format!(
-            "{word} was read as words: ~ and ^ do not change how {term} counts."
-        ));
+    if let Some((term, number)) = inside.rsplit_once(['~', '^']).filter(|(_, n)| digits(n)) {
+        let term = term.trim_matches(['"', '(', ')']);
+        let letters = term.chars().filter(|one| one.is_alphabetic()).count();
+        if letters > 1 {
+            return Some(format!(
+                "{word} was read as words: ~ and ^ do not change how {term} counts."
+            ));
+        }
+        if term.is_empty() && !number.is_empty() {
+            return Some(format!(
+                "{word} was read as a word: ~ and ^ do not change how words count."
+            ));
+        }
     }
     let pattern = word
         .strip_prefix('/')
@@ -256,7 +272,7 @@ fn filter_of(field: &str, value: &str) -> Option<String> {
     Some(match field {
         "tag" | "tags" => format!("a tag filter: {value}"),
         "path" | "file" | "folder" | "in" | "inurl" | "site" => format!("a path filter: {value}"),
-        "after" | "before" | "since" | "until" | "date" => {
+        "after" | "before" | "since" | "until" | "date" | "created" | "updated" | "modified" => {
             "the date filters after and before".to_owned()
         }
         "filetype" | "ext" => format!("a path filter: *.{value}"),

@@ -138,6 +138,21 @@ impl FromStr for Signature {
     }
 }
 
+/// The device and the signature of a folder, which change with its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(unix), allow(dead_code, reason = "folders have none there"))]
+pub(super) struct FolderSignature {
+    pub(super) device: u64,
+    pub(super) signature: Signature,
+}
+
+impl FolderSignature {
+    /// Whether any change of the entries after a moment, in nanoseconds since 1970, will show.
+    pub(super) fn is_settled(self, read_at: i128) -> bool {
+        self.signature.is_settled(read_at)
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {

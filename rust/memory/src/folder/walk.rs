@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::patterns::Patterns;
-use super::place::{FolderSignature, Listed, Place};
-use super::signature::{Signature, now};
+use super::place::{Listed, Place};
+use super::signature::{FolderSignature, Signature, now};
 use crate::skip::{Skip, printable};
 
 /// Folders with files that tools have made.

@@ -1,0 +1,1 @@
+"""Conversations with judged questions: their readers, and the measures of their evidence."""
