@@ -118,7 +118,7 @@ histories: .venv/engine-built ## what processes saw that write and read at once 
 		| $(PYTHON) scripts/record_proof.py
 
 # An environment of its own: schemathesis brings 30 packages, and needs Python 3.11.
-attack: .venv/engine-built ## attacks on a server beside a well-behaved client, for SECONDS: 140 MB of packages
+attack: .venv/engine-built ## attacks on a server beside a well-behaved client, and of a user on another, for SECONDS: 140 MB of packages
 	$(PYTHON) -m venv .venv-attack
 	.venv-attack/bin/python -m pip install --quiet --upgrade pip
 	.venv-attack/bin/python -m pip install --quiet --group attack

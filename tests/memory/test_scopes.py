@@ -268,6 +268,37 @@ class TestWriting:
         assert both.validity("notes/ana.md").holds
         assert not both.validity("notes/ana-trip.md").holds
 
+    def test_a_file_of_another_user_takes_no_mark(self, tmp_path: Path) -> None:
+        put(tmp_path, "zz/old.md", "---\nscope: {user: ana}\n---\nOtters eat trout.\n")
+        put(tmp_path, "zz/new.md", "---\nscope: {user: ana}\nsupersedes: '[[old]]'\n---\nEel.\n")
+        root = MemoryRoot.open(tmp_path)
+        for path in ("aa/old.md", "old.md", "zz/sub/old.md"):
+            put(tmp_path, path, "---\nscope: {user: ben}\ntitle: old\n---\nMine.\n")
+            for view in (root, root.scoped(user="ana")):
+                assert view.validity("zz/old.md").by == ("zz/new.md",)
+            assert root.validity(path).holds
+
+    def test_a_page_is_not_written_into_a_file_of_another_user(self, both: MemoryRoot) -> None:
+        ana = both.scoped(user="ana")
+        [page] = ana.process("synthesize", topic="otters").files
+        text = "---\nscope: {user: ben}\ntype: page\n---\n# Mine\n"
+        put(both.path, page, text)
+        for apply in (False, True):
+            with pytest.raises(HedgerowError) as raised:
+                ana.process("synthesize", topic="otters", apply=apply)
+            assert raised.value.message == f"there is a file {page} already; choose another topic"
+        assert (both.path / page).read_text() == text
+
+    def test_forgetting_leaves_pages_of_others(self, both: MemoryRoot) -> None:
+        text = (
+            "---\nscope: {user: ben}\ntype: page\n---\n# Otters\n\n<!-- hedgerow:begin -->\n"
+            "- from `notes/ana.md`\n<!-- hedgerow:end -->\n"
+        )
+        put(both.path, "pages/ben.md", text)
+        done = both.scoped(user="ana").forget("ana", purge=True)
+        assert (done.rewritten, done.quoted_by) == ((), ())
+        assert (both.path / "pages/ben.md").read_text() == text
+
     def test_visits_are_noted(self, ana: MemoryRoot) -> None:
         ana.visit("agent", "ana", 1_800_000_000)
         assert ana.query("all | visited:agent").keys == ["notes/ana.md"]

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow import HedgerowError, MemoryRoot
-from scope_pair import OF_ANA, OF_BEN, WRAPUP, Comparison, Face, Http, Python, Shared, pair
+from scope_pair import OF_ANA, OF_BEN, WRAPUP, Comparison, Face, Http, Hybrid, Python, Shared, pair
 
-FACES_ATTACKED: tuple[Callable[[Path], Face], ...] = (Python, Http, Shared)
+FACES_ATTACKED: tuple[Callable[[Path], Face], ...] = (Python, Http, Shared, Hybrid)
 
 MOST_FORGOTTEN = 30
 """The memories of Ben that he keeps. With fewer there would be nothing to notice."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 from urllib.parse import quote
@@ -28,6 +29,7 @@ from hedgerow.memory.operations import OPERATIONS
 from hedgerow.memory.scope import Scope
 from hedgerow.results import QueryResult
 from mcp_tools import ask
+from retrieval_doubles import FnvEmbedder
 from serving import ANA, TOKENS
 
 SCOPE = {"user": "ana"}
@@ -194,11 +196,11 @@ def _error(error: HedgerowError) -> dict[str, Any]:
 class Python(Face):
     """The methods of `MemoryRoot`."""
 
-    shared = False
+    options: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self._memory = MemoryRoot.open(root, scope=SCOPE, shared=self.shared)
+        self._memory = MemoryRoot.open(root, scope=SCOPE, **self.options)
 
     def ask(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Call the method."""
@@ -219,7 +221,13 @@ class Python(Face):
 class Shared(Python):
     """The methods of `MemoryRoot`, with the memories without a scope."""
 
-    shared = True
+    options = MappingProxyType({"shared": True})
+
+
+class Hybrid(Python):
+    """The methods of `MemoryRoot` with an embedder."""
+
+    options = MappingProxyType({"embedder": FnvEmbedder()})
 
 
 class Http(Face):
@@ -361,6 +369,7 @@ def command_of(operation: str, arguments: Mapping[str, Any]) -> tuple[list[str],
 FACES: dict[str, Callable[[Path], Face]] = {
     "python": Python,
     "shared": Shared,
+    "hybrid": Hybrid,
     "http": Http,
     "mcp": Mcp,
     "command": Command,
@@ -427,11 +436,11 @@ class Comparison:
 
         self._patch = patch.object(note, "datetime", Frozen)
         self._patch.start()
-        self._faces = [self._face(root) for root in self._roots]
+        self.faces = [self._face(root) for root in self._roots]
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in self._faces:
+        for one in self.faces:
             one.close()
         self._patch.stop()
 
@@ -441,7 +450,7 @@ class Comparison:
 
     def difference(self, operation: str, arguments: Mapping[str, Any]) -> list[str]:
         """Carry out a request on both roots, and return all differences that Ana could see."""
-        one, other = (masked(face.ask(operation, arguments)) for face in self._faces)
+        one, other = (masked(face.ask(operation, arguments)) for face in self.faces)
         request = f"{operation} {dict(arguments)}"
         found = [] if one == other else [f"{request}:\n  alone {one}\n  both  {other}"]
         self.files, others = map(files_of_ana, self._roots)
