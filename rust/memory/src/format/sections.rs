@@ -51,7 +51,8 @@ pub fn first_heading(text: &str) -> &str {
 /// Each line of a text, with the level and the name of a heading outside of fences. A heading that is underlined
 /// is one line with its underline.
 fn headings(text: &str) -> impl Iterator<Item = (&str, Option<(usize, &str)>)> {
-    let (mut fence, mut is_in_paragraph) = ("", false);
+    // A line below a line of text, an item or HTML continues that, and cannot be underlined alone.
+    let (mut fence, mut continues) = ("", false);
     let mut at = Some(0);
     iter::from_fn(move || {
         let start = at?;
@@ -68,7 +69,7 @@ fn headings(text: &str) -> impl Iterator<Item = (&str, Option<(usize, &str)>)> {
         }
         let is_text = fence.is_empty() && mark.is_empty();
         let heading = if is_text { heading_of(line) } else { None };
-        let is_first = is_text && heading.is_none() && is_paragraph(line) && !is_in_paragraph;
+        let is_first = is_text && heading.is_none() && is_paragraph(line) && !continues;
         if is_first && let Some(start_below) = next {
             let (below, after) = line_at(text, start_below);
             if let Some(level) = underlined_level(below) {
@@ -77,7 +78,7 @@ fn headings(text: &str) -> impl Iterator<Item = (&str, Option<(usize, &str)>)> {
                 return Some((both, Some((level, line.trim_matches([' ', '\t', '\r'])))));
             }
         }
-        is_in_paragraph = is_text && heading.is_none() && is_paragraph(line);
+        continues = is_text && heading.is_none() && !is_blank(line);
         Some((line, heading))
     })
 }
