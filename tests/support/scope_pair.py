@@ -396,8 +396,10 @@ def masked(value: Any) -> Any:
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)", "TIME", value)
     text = re.sub(r"\b\d+\.\d{2,}\b", "SCORE", text.replace("/both/", "/alone/"))
     text = re.sub(r"\bnumber \d+|(?m:^ *(\[\d+\]|\d+\.) )", "number N ", text)
-    text = re.sub(r"\b\d+(\.\d+)? (ms|s|µs)\b", "DURATION", text)
-    return "\n".join(sorted(text.split("\n")))
+    text = re.sub(r"\b\d[\d,]*(\.\d+)? ?(ms|s|µs)\b", "DURATION", text)
+    # Columns are as wide as the longest score or time in them.
+    lines = (re.sub(r"[ \u2500-\u257f]+", " ", line).strip() for line in text.split("\n"))
+    return "\n".join(sorted(lines))
 
 
 def files_of_ana(root: Path) -> dict[str, bytes]:
