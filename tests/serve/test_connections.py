@@ -32,7 +32,7 @@ def test_no_private_class_of_uvicorn_is_subclassed() -> None:
 
 
 class Transport(asyncio.Transport):
-    """A transport of which the peer is known. It records what is sent."""
+    """A transport with a known peer. It records the bytes sent."""
 
     def __init__(self) -> None:
         super().__init__({"peername": PEER})

@@ -326,10 +326,23 @@ class RootModel:
         found = (note_of(path, files[path]) for path in sorted(files))
         self.notes = {note.path: note for note in found if note is not None}
         self.unreadable = sorted(files.keys() - self.notes.keys())
+        self._views: dict[Scope, RootModel] = {}
 
     def visible(self, scope: Scope) -> list[Note]:
         """Return the memories of a scope in path order."""
         return [note for note in self.notes.values() if scope.has(note.user)]
+
+    def within(self, scope: Scope) -> RootModel:
+        """Return the model of the memories of a scope, as if there were no others.
+
+        The scope of an unreadable file is unknown, so no scope has it.
+        """
+        if scope.user is None:
+            return self
+        if scope not in self._views:
+            view = self._views[scope] = RootModel({})
+            view.notes = {note.path: note for note in self.visible(scope)}
+        return self._views[scope]
 
     # Names.
 
@@ -347,7 +360,7 @@ class RootModel:
         stem = name.lower().removesuffix(".md")
         ends = [form for form in sorted(paths) if f"/{form[:-3]}".lower().endswith(f"/{stem}")]
         ends = [paths[form] for form in ends]
-        is_of_pages = all(path.startswith("pages/") for path in ends)
+        is_of_pages = all(map(self._is_page, ends))
         if ends and not (by_user and is_of_pages):
             return ends
         titled = [
@@ -357,6 +370,9 @@ class RootModel:
             and " ".join(name.lower().split()) in self._titles(self.notes[path])
         ]
         return sorted({*ends, *titled})
+
+    def _is_page(self, path: str) -> bool:
+        return path in self.notes and self.notes[path].type == "page"
 
     def _titles(self, note: Note) -> list[str]:
         return [_form(one).lower() for one in (note.title, *note.fields.get("aliases", [])) if one]
@@ -374,8 +390,16 @@ class RootModel:
         return self._nearest(name, source, self.notes)
 
     def _marked(self, name: str, source: str) -> str | None:
-        """Return the file that a mark refers to, which may be unreadable."""
-        return self._nearest(name, source, [*self.notes, *self.unreadable])
+        """Return the file that a mark refers to, which may be unreadable.
+
+        That of another user is none, and neither is an unreadable file for a memory of a user.
+        """
+        user = self._user(source)
+        unreadable = self.unreadable if user is None else []
+        notes = [
+            path for path in self.notes if None in (user, of := self._user(path)) or of == user
+        ]
+        return self._nearest(name, source, [*notes, *unreadable])
 
     def _nearest(self, name: str, source: str, among: Iterable[str]) -> str | None:
         folder = source.rpartition("/")[0]
@@ -389,9 +413,10 @@ class RootModel:
         if not found:
             raise RefusedError("unknown_node")
         if len(found) > 1:
-            found = [path for path in found if not path.startswith("pages/")] or found
+            found = [path for path in found if not self._is_page(path)] or found
         if len(found) > 1:
-            found = [path for path in found if (self.at(path, now).why is None) is not ended]
+            view = self.within(scope)
+            found = [path for path in found if (view.at(path, now).why is None) is not ended]
         if len(found) != 1:
             raise RefusedError("ambiguous_node")
         return found[0]
@@ -503,7 +528,7 @@ class RootModel:
         given, found = Note("", {}, text), {}
         for note in self.visible(scope.own):
             likeness = given.likeness(note)
-            if likeness >= LIKE and not self.at(note.path, now).why:
+            if likeness >= LIKE and not self.within(scope).at(note.path, now).why:
                 found[note.path] = likeness
         return found
 

@@ -241,7 +241,7 @@ class Attacker:
     # The writes of Ben.
 
     def as_ben(self, ben: MemoryRoot) -> str:
-        """Write something that Ana might notice. Returns what was done."""
+        """Write something that Ana might notice. Returns the name of the change."""
         own = [one.file for one in ben.list(limit=1_000).memories]
         choices: list[Callable[[MemoryRoot, list[str]], str]]
         choices = [self.ben_remembers, self.ben_processes]

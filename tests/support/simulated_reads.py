@@ -68,7 +68,7 @@ class Reads(SimulatedRoot):
         for note in known.visible(scope):
             if not note.tokens & set(words):
                 continue
-            why = known.at(note.path, time, was_known=at is not None).why
+            why = known.within(scope).at(note.path, time, was_known=at is not None).why
             if not _passes(note, options):
                 left_out["filtered"] += 1
             elif why is None or options.get("include_superseded"):
@@ -157,22 +157,8 @@ class Reads(SimulatedRoot):
 
     def _validity_of(self, scope: Scope, path: str, at: str | None) -> Validity:
         """Return the validity of a memory as a scope sees it."""
-        known = self.model
         time = self.clock.now if at is None else _end(at)
-        found = known.at(path, time, was_known=at is not None)
-
-        def seen(paths: tuple[str, ...]) -> tuple[str, ...]:
-            is_seen = lambda one: scope.has(known.notes[one].user if one in known.notes else None)  # noqa: E731
-            return tuple(filter(is_seen, paths))
-
-        return Validity(
-            found.why,
-            found.since,
-            seen(found.by),
-            found.reason,
-            seen(found.doubtful),
-            found.stale_since,
-        )
+        return self.model.within(scope).at(path, time, was_known=at is not None)
 
     def _compare_validity(
         self, operation: Operation, path: str, found: Any, at: str | None

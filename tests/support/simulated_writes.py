@@ -403,9 +403,14 @@ class Writes(Reads):
         def plan() -> Plan:
             known = self.model
             groups: dict[tuple[str | None, tuple[str, ...]], list[str]] = {}
-            for note in sorted(known.visible(SCOPES[operation.handle].own), key=_age):
+            own = SCOPES[operation.handle].own
+            for note in sorted(known.visible(own), key=_age):
                 has_text = re.sub(r"(?m)^#+( .*)?$", "", note.body).strip()
-                if note.units and has_text and known.at(note.path, self.clock.now).why is None:
+                if (
+                    note.units
+                    and has_text
+                    and known.within(own).at(note.path, self.clock.now).why is None
+                ):
                     groups.setdefault((note.user, note.units), []).append(note.path)
             after = dict(self.files)
             for first, *copies in groups.values():

@@ -112,7 +112,7 @@ impl StoredDocument {
     }
 
     /// The links of the front matter and the text, each with its target and whether it is a path.
-    fn links(&self) -> impl Iterator<Item = (String, bool)> {
+    pub(super) fn links(&self) -> impl Iterator<Item = (String, bool)> {
         let fields = self
             .matter
             .fields

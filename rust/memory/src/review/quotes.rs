@@ -124,9 +124,14 @@ impl Documents {
             let has = quotes.as_ref().is_some_and(|quotes| quotes.is_match(&text));
             let mut known_here = vec![false; phrases.len()];
             if let Some(known) = &known {
-                let in_path = known.find_overlapping_iter(&path);
-                for trace in known.find_overlapping_iter(&text).chain(in_path) {
-                    known_here[trace.pattern().as_usize()] = true;
+                // The target of a link may be written with escapes, and an index has it without.
+                let is_escaped = text.contains(['%', '&']);
+                let links = file.links().filter(|_| is_escaped);
+                let targets: Vec<String> = links.map(|(target, _)| compared(&target)).collect();
+                for text in [&text, &path].into_iter().chain(&targets) {
+                    for trace in known.find_overlapping_iter(text) {
+                        known_here[trace.pattern().as_usize()] = true;
+                    }
                 }
             }
             (has, known_here)
@@ -279,12 +284,13 @@ mod tests {
     fn traces_are_in_no_other_memory() {
         let gone = document(
             "notes/a.md",
-            "A line of some length here.\nAnother line that is shared.\nOne with **bold** words in it.\nnotes/another/memory.md\n================\n",
+            "A line of some length here.\nAnother line that is shared.\nOne with **bold** words in it.\nnotes/another/memory.md\nsome/other/folder/b ä.md\n================\n",
         );
         let others = Documents::of(vec![
             document("b.md", "Another line that is shared.\n"),
             document("c.md", "He said: one with bold\nwords in it"),
             document("notes/another/memory.md", "Its path is a trace of none."),
+            document("e.md", "A link to [it](some/other/folder/b%20%C3%A4.md)."),
         ]);
         assert_eq!(
             others.quotes_and_traces(&gone, &HashSet::new()).1,

@@ -224,7 +224,10 @@ mod tests {
     #[test]
     fn texts_with_accents_are_inflected() {
         let inflected = |text: &str| parsed(text).facts.get(INFLECTED).cloned();
-        let english = format!("{}said the café.\n", "Hedges are cut in winter. ".repeat(20));
+        let english = format!(
+            "{}said the café.\n",
+            "Hedges are cut in winter. ".repeat(20)
+        );
         assert_eq!(inflected(&english), None);
         let german = "Die Hecken werden im März geschnitten, für die Vögel und für die Bäume.\n";
         assert_eq!(inflected(german), Some(true.into()));
