@@ -82,7 +82,7 @@ pub struct Session<'a> {
     allowed: Option<Arc<RowSet>>,
 }
 
-impl<'s> Session<'s> {
+impl Session<'_> {
     /// A view of the same state in which searches find no other rows than these, and know whether Latin words of
     /// their texts have stems.
     pub fn part(&self, rows: Arc<RowSet>, latin_stems: bool) -> Result<Self> {
@@ -95,9 +95,7 @@ impl<'s> Session<'s> {
             ..self.within(rows)
         })
     }
-}
 
-impl Session<'_> {
     /// Run statements, and map their errors.
     pub fn read<T, E: Into<WorkError>>(
         &self,

@@ -270,7 +270,7 @@ impl Ledger {
     /// the file are damaged.
     pub fn failure(&self, path: &str) -> Result<Option<Skip>> {
         let record = self.record(path);
-        let failure = record.map_or(Ok(None), |record| record.failure());
+        let failure = record.map_or(Ok(None), Record::failure);
         failure.map_err(|error| self.of_file(error))
     }
 

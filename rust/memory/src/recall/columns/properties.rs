@@ -233,10 +233,10 @@ fn check(
         );
         let facts = kept.file(number).unwrap();
         let ends = validity.why.filter(|_| !filter.include_superseded);
-        let expected = if !passes(facts, filter) {
-            Some(LeftOut::Filtered)
-        } else {
+        let expected = if passes(facts, filter) {
             ends.map(LeftOut::Invalid)
+        } else {
+            Some(LeftOut::Filtered)
         };
         prop_assert_eq!(selected.left_out[number as usize], expected);
     }
