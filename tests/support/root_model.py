@@ -406,8 +406,19 @@ class RootModel:
         found = self._candidates(name, folder, among)
         return min(found, key=lambda path: (_steps(folder, path), path), default=None)
 
-    def resolve(self, key: str, scope: Scope, now: datetime, *, ended: bool = False) -> str:
-        """Return the memory of a key. With `ended`, prefer an invalid one among several."""
+    def resolve(
+        self,
+        key: str,
+        scope: Scope,
+        now: datetime,
+        *,
+        seen: Scope | None = None,
+        ended: bool = False,
+    ) -> str:
+        """Return the memory of a key among those of a scope. With `ended`, prefer an invalid one among several.
+
+        Marks are those that the scope `seen` has, which may also be of shared memories.
+        """
         visible = [note.path for note in self.visible(scope)]
         found = self._candidates(key, "", visible, by_user=True)
         if not found:
@@ -415,7 +426,7 @@ class RootModel:
         if len(found) > 1:
             found = [path for path in found if not self._is_page(path)] or found
         if len(found) > 1:
-            view = self.within(scope)
+            view = self.within(seen or scope)
             found = [path for path in found if (view.at(path, now).why is None) is not ended]
         if len(found) != 1:
             raise RefusedError("ambiguous_node")

@@ -220,7 +220,8 @@ class SimulatedRoot:
     ) -> str:
         """Return the memory that a key resolves to for a handle. Raises RefusedError."""
         scope = SCOPES[operation.handle]
-        return self.model.resolve(key, scope.own if own else scope, self.clock.now, ended=ended)
+        searched = scope.own if own else scope
+        return self.model.resolve(key, searched, self.clock.now, seen=scope, ended=ended)
 
     def _scope_of_new(self, operation: Operation) -> dict[str, Any]:
         user = SCOPES[operation.handle].user

@@ -338,7 +338,7 @@ class Writes(Reads):
             rest = {path: data for path, data in self.files.items() if path != paths[0]}
             if not rest:
                 raise RefusedError("nothing_found")
-            return Plan(rest, is_like=_but_generated)
+            return Plan(rest, is_like=_but_quoting(paths[0]))
 
         if len(self.files) > 1:
             done = self._write(operation, plan, lambda root: root.forget(key, purge=True))
@@ -473,10 +473,20 @@ def _shown(data: bytes) -> tuple[bytes, str]:
     return data, hashlib.sha256(data).hexdigest()
 
 
-def _but_generated(_: str, found: bytes | None, planned: bytes | None) -> bool:
-    """Return whether a file is as planned, except for lines that a page quotes."""
-    is_page = b"hedgerow:begin" in (planned or b"")
-    return found == planned or (found is not None and is_page)
+def _but_quoting(file: str) -> Callable[[str, bytes | None, bytes | None], bool]:
+    """Return a comparison of files after a memory is forgotten.
+
+    Pages may lose the lines that quote the memory, and a page whose generated part quotes no other may be gone.
+    """
+
+    def is_like(_: str, found: bytes | None, planned: bytes | None) -> bool:
+        _, begin, rest = (planned or b"").decode(errors="replace").partition("hedgerow:begin")
+        if not begin or found is not None:
+            return found == planned or bool(begin)
+        quotes = [line for line in rest.split("\n") if line.startswith("- ")]
+        return all(f"`{file}`" in line for line in quotes)
+
+    return is_like
 
 
 def _age(note: Note) -> tuple[bool, datetime, str]:
