@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from hedgerow import Chunk, Index
+from hedgerow import Chunk, Index, IndexFileError
 from hedgerow._engine import _FilesRun, _Ledger
 from hedgerow.ingest import IndexRun, Rules, discover
 from index_doubles import without_ledger
@@ -127,3 +129,15 @@ class TestLedger:
             report = run(index)
             assert report.added + report.unchanged == len(index) == 20_003
             assert index.check() == []
+
+
+@pytest.mark.parametrize("column", ["facts", "skips"])
+def test_damaged_notes_are_an_error_that_names_the_index(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "damaged.db"
+    with Index.open(path) as index:
+        run(index, "notes")
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute(f"UPDATE sources SET {column} = '['")  # noqa: S608 - one of two names
+    with Index.open(path) as index, pytest.raises(IndexFileError, match="are not JSON") as raised:
+        run(index, "notes")
+    assert raised.value.code == "index_damaged"

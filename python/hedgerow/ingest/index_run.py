@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # Not pathlib: names of files may hold bytes that are no UTF-8, and folders may be large.
 # ruff: noqa: PTH110
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,12 +106,12 @@ class IndexRun:
         """
         found = self._found
         known = {source.file for source in found.sources}
-        for path, _, _, _, chunks, _, facts in ledger.rows():
+        for path, chunks, facts in ledger.facts():
             if (
                 path not in known
                 and is_within(path, found.covered)
                 and not is_within(path, found.unknown)
-                and not (_was_named(facts) and os.path.exists(path))
+                and not (facts.get("named", True) and os.path.exists(path))
             ):
                 yield path, chunks
 
@@ -121,11 +120,6 @@ class IndexRun:
             here = [folder]
             found = sum(is_within(source.file, here) for source in self._found.sources)
             check_not_empty(folder, sum(is_within(file, here) for file in gone), found)
-
-
-def _was_named(facts: str) -> bool:
-    """Whether a file was named itself. True if the facts of the ledger do not say."""
-    return not facts or bool(json.loads(facts).get("named", True))
 
 
 Path = str | os.PathLike[str]

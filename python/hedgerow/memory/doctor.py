@@ -306,7 +306,7 @@ def _files(found: Sequence[Skip]) -> Check:
     if not found:
         return _warning("All are readable.", ok=True, problems=problems)
     count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
-    # All of them: notices of other commands refer to this list.
+    # The list is complete, since notices of other commands refer to it.
     return _warning(f"{count}: {'; '.join(map(str, found))}.", problems=problems)
 
 

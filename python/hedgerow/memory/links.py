@@ -238,7 +238,7 @@ def restore(
 
 
 def _ended(fields: Mapping[str, Any], news: Sequence[str]) -> Iterator[Validity]:
-    """Yield what the front matter of a memory says of its end, with the memories that supersede it."""
+    """Yield each mark in the front matter of a memory that ends it, with the memories that supersede it."""
     if _is_retracted(fields.get(RETRACTED)):
         reason = fields.get(REASON)
         said = note.one_line(reason) if isinstance(reason, str) else None

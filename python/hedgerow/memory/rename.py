@@ -426,8 +426,8 @@ def _is_same(derived: Derived, file: str, to: str) -> bool:
 def forget(derived: Derived, file: str, named_by: Sequence[str], view: View) -> ForgetResult:
     """Delete all that was derived from a file, and then the file: one that is stopped can be repeated.
 
-    The lines of pages that quote it are removed. Only files of the view are named. Raises HedgerowError (`not_forgotten`) if something of it is found in the derived folder
-    afterwards, or if that cannot be known.
+    The lines of pages that quote it are removed. Only files of the view are named. Raises HedgerowError
+    (`not_forgotten`) if something of it is found in the derived folder afterwards, or if that cannot be known.
     """
     # A file that is no text is refused before anything is deleted: no trace of it could be recognized.
     data, path = data_of(derived, file), path_of(derived, file)
@@ -441,9 +441,11 @@ def forget(derived: Derived, file: str, named_by: Sequence[str], view: View) -> 
     try:
         rewritten, emptied = _rewritten_pages(without, file, Scope.stated(metadata))
         others = read_documents(derived.source_root, without.rules)
-        visible = read_documents(derived.source_root, without.rules, view.scope)
-        traces = others.quotes_and_traces(file, text, OWN_FIELDS)[1]
-        quoting, own_traces = visible.quotes_and_traces(file, text, OWN_FIELDS)
+        quoting, traces = others.quotes_and_traces(file, text, OWN_FIELDS)
+        own_traces = traces
+        if view.scope:
+            visible = read_documents(derived.source_root, without.rules, view.scope)
+            quoting, own_traces = visible.quotes_and_traces(file, text, OWN_FIELDS)
         removed = [
             *_purged(without, traces),
             *_without_traces(_reports(derived, view.scope), own_traces, derived),

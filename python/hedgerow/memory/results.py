@@ -598,9 +598,9 @@ class ForgetResult(Result):
 
     `named_by` are the files that still name it. `reports` are reports of lint that named it or
     quoted it, old stores and interrupted writes, which were deleted with it. `rewritten` are pages
-    from which its line was removed, and `emptied` those of which nothing was left, which were deleted. `quoted_by` are memories that quote it, and `copies` other files
-    below the root with its text, such as those in a trash: both stay as they are. `out_of_reach`
-    names what was not searched. Paths of reports and copies are below the root, the others below the
+    from which its line was removed, and `emptied` are pages that had no other line and were deleted.
+    `quoted_by` are memories that quote it, and `copies` other files below the root with its text, such
+    as those in a trash: both stay as they are. `out_of_reach` names places that were not searched. Paths of reports and copies are below the root, the others below the
     indexed folder.
     """
 

@@ -42,7 +42,7 @@ _SHOWN = 10
 
 
 class Session:
-    """The configuration, and the state of index and store, for the time of one operation.
+    """The configuration of a root, and the state of its index and its store, during one operation.
 
     Index and store are brought up to date with the files when they are first needed, unless `sync` is
     False; after that they are read as they are. `wrote` brings up to date what the operation wrote.

@@ -286,8 +286,7 @@ def write_manifest(derived: Derived) -> None:
                 facts = chunk.metadata
                 known[chunk.path] = facts["front_matter"], facts["body_start_line"]
         # A document without any chunk is in the ledger alone.
-        for path, *_, noted in _Ledger(index, derived.index_scope, True).rows():
-            facts = json.loads(noted) if noted else {}
+        for path, _, facts in _Ledger(index, derived.index_scope, True).facts():
             if "front_matter" in facts:
                 known[path] = facts["front_matter"], facts["body_start_line"]
     value: dict[str, Any] = {"version": _VERSION, "root": str(derived.root)}

@@ -5,26 +5,22 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hedgerow_engine::sources::SourceFile;
 use hedgerow_memory::day_format::DayFormat;
 use hedgerow_memory::folder::{self, Listing, Reason, Rules, Signature, Watch};
 use hedgerow_memory::format::{FolderKind, Vault};
 use hedgerow_memory::skip::Skip;
-use hedgerow_memory::sync::{FileCheck, Ledger, Record};
+use hedgerow_memory::sync::{FileCheck, Ledger};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors;
 use crate::index::PyIndex;
+use crate::json;
 use crate::text::{Text, texts};
 
 /// The path, the code, the reason and the line.
 pub type SkipTuple = (String, String, String, Option<u64>);
-
-/// The path, the signature and whether it is settled, the digest, the number of chunks, skips and
-/// facts.
-type SourceTuple = (String, String, bool, String, u64, String, String);
 
 /// The tool of a vault, and the formats of the names and the titles of its daily notes.
 pub type KindTuple = (Option<String>, Option<String>, Option<String>);
@@ -255,9 +251,12 @@ impl PyLedger {
         self.0.len()
     }
 
-    /// The rows, by their paths.
-    fn rows(&self) -> Vec<SourceTuple> {
-        self.0.records().map(|record| row_of(record)).collect()
+    /// The path, the number of chunks and the facts of each file, in path order.
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, u64, Bound<'py, PyDict>)>> {
+        let facts = errors::call(|| self.0.facts())?.into_iter();
+        facts
+            .map(|(path, chunks, facts)| Ok((path, chunks, json::dict(py, &facts)?)))
+            .collect()
     }
 
     /// The reported problems of the files, in path order.
@@ -338,17 +337,4 @@ pub fn tuple_of(skip: &Skip) -> SkipTuple {
         line,
     } = skip.clone();
     (path, code, reason, line)
-}
-
-fn row_of(record: &Record) -> SourceTuple {
-    let SourceFile {
-        path,
-        signature,
-        settled,
-        digest,
-        chunks,
-        skips,
-        facts,
-    } = record.row();
-    (path, signature, settled, digest, chunks, skips, facts)
 }

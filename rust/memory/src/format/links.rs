@@ -57,7 +57,7 @@ pub struct LinkPositions {
 /// Return the links of a Markdown text, in order, without those in code and comments.
 ///
 /// With `has_named_paths` a Markdown link, also one without `.md`, leads to a name, as in
-/// [`crate::format::folder_kind::FolderKind::has_named_paths`]. Takes linear time.
+/// [`crate::format::vault::FolderKind::has_named_paths`]. Takes linear time.
 pub fn links_in_text(text: &str, has_named_paths: bool) -> Vec<Link> {
     let marks = ["[[", "](", "][", "]:"];
     if !marks.iter().any(|mark| text.contains(mark)) {

@@ -3,7 +3,6 @@
 pub(crate) mod chunks;
 pub(crate) mod conflict;
 pub(crate) mod field_links;
-pub(crate) mod folder_kind;
 pub(crate) mod front_matter;
 pub(crate) mod jsonl;
 pub(crate) mod links;
@@ -19,7 +18,6 @@ pub(crate) mod vault;
 
 pub use chunks::{REPEATED_LIMIT, SharedFields, TITLE_SEPARATOR, markdown_chunks};
 pub use field_links::{NodeLink, links_in_fields};
-pub use folder_kind::{FolderKind, Vault};
 pub use front_matter::{FrontMatter, SCOPE};
 pub use links::{link_positions, links_in_text};
 pub use markdown::structures;
@@ -28,4 +26,4 @@ pub use passages::{PASSAGE_LIMIT, first_sentence, shorten};
 pub use readers::{FileChunks, read_chunks};
 pub use sections::{first_heading, level_two_sections, with_section_names};
 pub use tags::inline_tags;
-pub use vault::page_properties;
+pub use vault::{FolderKind, Vault, page_properties};

@@ -245,7 +245,7 @@ fn within_limits(
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
-    use crate::format::folder_kind::FolderKind;
+    use crate::format::vault::FolderKind;
 
     fn document(path: &str, text: &str) -> StoredDocument {
         StoredDocument::parse(path.to_owned(), text.to_owned(), &FolderKind::default())

@@ -169,7 +169,7 @@ impl Occurrences {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::folder_kind::FolderKind;
+    use crate::format::vault::FolderKind;
 
     #[test]
     fn a_topic_has_words() {

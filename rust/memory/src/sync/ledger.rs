@@ -13,7 +13,7 @@ use hedgerow_engine::chunks::Chunk;
 use hedgerow_engine::index::{FileSync, Index};
 use hedgerow_engine::sources::SourceFile;
 use hedgerow_engine::{Error, ErrorCode, Result};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::folder::source::read_bytes;
 use crate::folder::{Listing, Signature, now};
@@ -96,20 +96,6 @@ impl Record {
         }
     }
 
-    /// The row of the file in the index.
-    pub fn row(&self) -> SourceFile {
-        let signature = self.signature.map(|signature| signature.to_string());
-        SourceFile {
-            path: self.path.to_string(),
-            signature: signature.unwrap_or_default(),
-            settled: self.is_settled(),
-            digest: self.digest.to_string(),
-            chunks: self.chunks,
-            skips: self.skips.to_string(),
-            facts: self.facts.to_string(),
-        }
-    }
-
     /// Whether a file of this signature was certainly read in its present state.
     pub fn is_of(&self, signature: Signature) -> bool {
         self.is_settled() && self.signature == Some(signature)
@@ -143,13 +129,23 @@ impl Record {
 
     /// The reported problems of the file. Returns an error if the note is damaged.
     pub(crate) fn noted_skips(&self) -> Result<Vec<Skip>> {
-        skips_of(&self.skips).ok_or_else(|| {
-            let path = &self.path;
-            let message = format!(
-                "the index is damaged (its notes on {path:?} are not JSON); rebuild it from the files"
-            );
-            Error::new(ErrorCode::IndexDamaged, message)
-        })
+        skips_of(&self.skips).ok_or_else(|| self.damaged())
+    }
+
+    /// The facts about the file, none without a note. Returns an error if the note is damaged.
+    fn noted_facts(&self) -> Result<Map<String, Value>> {
+        if self.facts.is_empty() {
+            return Ok(Map::new());
+        }
+        serde_json::from_str(&self.facts).map_err(|_| self.damaged())
+    }
+
+    fn damaged(&self) -> Error {
+        let path = &self.path;
+        let message = format!(
+            "the index is damaged (its notes on {path:?} are not JSON); rebuild it from the files"
+        );
+        Error::new(ErrorCode::IndexDamaged, message)
     }
 
     /// The problem for which the file could not be read; None for a readable file.
@@ -170,6 +166,9 @@ impl Record {
         &self.path
     }
 }
+
+/// A file: its path, the number of its chunks, and its facts.
+pub type FactRow = (String, u64, Map<String, Value>);
 
 /// A listed file: its path and its signature.
 type Listed = (Arc<str>, Signature);
@@ -264,6 +263,17 @@ impl Ledger {
         let skips = noted.map(|record| record.noted_skips());
         let skips = skips.collect::<Result<Vec<_>>>();
         Ok(skips.map_err(|error| self.of_file(error))?.concat())
+    }
+
+    /// The path, the number of chunks and the facts of each file, in path order. Returns an error if the notes of a
+    /// file are damaged.
+    pub fn facts(&self) -> Result<Vec<FactRow>> {
+        let facts = self.records().map(|record| {
+            let facts = record.noted_facts()?;
+            Ok((record.path().to_owned(), record.chunks, facts))
+        });
+        let facts = facts.collect::<Result<Vec<_>>>();
+        facts.map_err(|error| self.of_file(error))
     }
 
     /// The problem for which a file could not be read; None for a readable file. Returns an error if the notes of

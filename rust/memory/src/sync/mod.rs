@@ -13,7 +13,7 @@ pub(crate) mod store;
 
 pub use files_index::{FilesRun, FoundFile, LONGEST_QUEUE, Report};
 pub use freshness::FileCheck;
-pub use ledger::{Ledger, Record};
+pub use ledger::Ledger;
 pub use nodes::{LinkedFile, Nodes};
 pub use root::{NodeState, RootSync, written_files};
 pub use run::Folder;

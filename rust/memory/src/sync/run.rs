@@ -13,7 +13,7 @@ use hedgerow_graph::graph::{NodeSync, Store};
 use crate::facts::document::Document;
 use crate::folder::source::text_of;
 use crate::folder::{Listing, Signature};
-use crate::format::folder_kind::FolderKind;
+use crate::format::vault::FolderKind;
 use crate::format::vault::without_marks;
 use crate::skip::{Skip, printable};
 use crate::sync::file_node::has_time_of_file;
